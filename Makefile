@@ -1,0 +1,87 @@
+# Needs make and a Python >= 3.11 with the venv module; everything else is installed into .venv.
+#   make demo          compile and simulate the bundled models, checked against the reference
+#   make test          format, lint, types, import rules, test suites (what CI runs)
+#   make test-nightly  long property tests and tests marked `nightly`
+#   make bench         benchmarks, results under build/bench
+#   make lint | format | docs | clean
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+BENCH_STAMP := $(VENV)/.stamp-bench
+WORKERS ?= 2
+PYTEST_ARGS ?=
+
+# One BLAS thread per test worker: two workers on two cores.
+TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+.PHONY: help
+help:
+	@sed -n 's/^#   //p' Makefile
+
+# The first interpreter that runs, is new enough and can make a virtual environment (PYTHON=... chooses one).
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3 /usr/bin/python3.11; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { command -v "$$p"; break; }; done)
+
+$(STAMP): pyproject.toml constraints.txt
+	@if [ -z "$(PYTHON)" ]; then \
+		echo "error: no Python >= 3.11 with the venv module on PATH; install one (Debian: apt install python3.11-venv)" \
+		     "or name it: make PYTHON=/path/to/python3.11 ..." >&2; exit 1; fi
+	@test -x $(BIN)/python || "$(PYTHON)" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,viz]'
+	@touch $@
+
+$(BENCH_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,viz,bench]'
+	@touch $@
+
+.PHONY: setup
+setup: $(STAMP)
+
+.PHONY: demo
+demo: $(STAMP)
+	@$(BIN)/python examples/demo.py
+
+.PHONY: lint
+lint: $(STAMP)
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+.PHONY: format
+format: $(STAMP)
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+.PHONY: test
+test: lint
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=ci --suite-budgets $(PYTEST_ARGS)
+
+.PHONY: test-nightly
+test-nightly: $(STAMP)
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=nightly -m "nightly or not nightly" \
+		-o timeout=7200 $(PYTEST_ARGS)
+
+# Each benchmark is a target of its own and runs when its file exists.
+BENCHMARKS := $(patsubst benchmarks/bench_%.py,bench-%,$(sort $(wildcard benchmarks/bench_*.py)))
+
+.PHONY: bench $(BENCHMARKS)
+bench: $(BENCHMARKS)
+	@if [ -z "$(BENCHMARKS)" ]; then echo "no benchmarks/bench_*.py"; fi
+
+$(BENCHMARKS): bench-%: $(BENCH_STAMP)
+	$(BIN)/python benchmarks/bench_$*.py
+
+.PHONY: docs
+docs: $(STAMP)
+	$(BIN)/python docs/build.py
+
+.PHONY: clean
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
