@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, cache_hash=True)
 class Format:
     """One number format.
 
