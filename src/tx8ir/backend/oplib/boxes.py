@@ -1,0 +1,102 @@
+"""Boxes: axis-aligned pieces of a tensor, the currency of sharding (space) and splitting (time)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+__all__ = ["Box", "ceil_div", "window"]
+
+
+def ceil_div(a: int, b: int) -> int:
+    """The least integer not below ``a / b`` (``b > 0``)."""
+    return -(-a // b)
+
+
+@attrs.frozen
+class Box:
+    """The elements ``start[i] <= index[i] < start[i] + extent[i]`` of a tensor."""
+
+    start: tuple[int, ...]
+    extent: tuple[int, ...]
+
+    def __attrs_post_init__(self) -> None:
+        if len(self.start) != len(self.extent):
+            raise ValueError(f"a box needs one extent per start, got start {self.start} and extent {self.extent}")
+
+    @staticmethod
+    def whole(shape: Sequence[int]) -> Box:
+        """The box that is all of a tensor of `shape`."""
+        return Box((0,) * len(shape), tuple(shape))
+
+    @property
+    def rank(self) -> int:
+        return len(self.start)
+
+    @property
+    def stop(self) -> tuple[int, ...]:
+        """The first index behind the box, per axis."""
+        return tuple(s + e for s, e in zip(self.start, self.extent, strict=True))
+
+    @property
+    def empty(self) -> bool:
+        return any(e <= 0 for e in self.extent)
+
+    @property
+    def num_elements(self) -> int:
+        product = 1
+        for e in self.extent:
+            product *= max(e, 0)
+        return product
+
+    def axis(self, axis: int) -> tuple[int, int]:
+        """``(start, extent)`` of one axis."""
+        return self.start[axis], self.extent[axis]
+
+    def replace(self, axis: int, start: int, extent: int) -> Box:
+        """This box with another range on `axis` (negative axes count from the end)."""
+        axis %= self.rank
+        starts, extents = list(self.start), list(self.extent)
+        starts[axis], extents[axis] = start, extent
+        return Box(tuple(starts), tuple(extents))
+
+    def take(self, axes: Sequence[int]) -> Box:
+        """The box of the named axes, in that order (a transpose, or a projection)."""
+        return Box(tuple(self.start[a] for a in axes), tuple(self.extent[a] for a in axes))
+
+    def hull(self, other: Box) -> Box:
+        """The smallest box that holds both."""
+        start = tuple(map(min, self.start, other.start))
+        stop = tuple(map(max, self.stop, other.stop))
+        return Box(start, tuple(b - a for a, b in zip(start, stop, strict=True)))
+
+    def within(self, shape: Sequence[int]) -> bool:
+        """Whether the box lies inside a tensor of `shape`."""
+        return len(shape) == self.rank and all(
+            s >= 0 and e >= 0 and s + e <= n for s, e, n in zip(self.start, self.extent, shape, strict=True)
+        )
+
+    def index(self) -> tuple[slice, ...]:
+        """The NumPy basic index that selects the box."""
+        return tuple(slice(s, s + e) for s, e in zip(self.start, self.extent, strict=True))
+
+
+def window(
+    start: int, extent: int, size: int, kernel: int, stride: int, dilation: int, pad: int
+) -> tuple[int, int, int, int]:
+    """The input range that output positions ``start .. start+extent-1`` of a sliding window read.
+
+    `size` is the input's extent and `pad` the padding before it. Returns ``(in_start, in_extent, pad_before,
+    pad_after)``: the range clipped to the input and the padding positions that remain on either side of it, so that
+    the window over the slice alone gives exactly these outputs.
+
+    Raises:
+        ValueError: the windows see padding only (a pad wider than the window), which no slice can express.
+    """
+    first = start * stride - pad
+    last = (start + extent - 1) * stride - pad + (kernel - 1) * dilation
+    low, high = max(first, 0), min(last, size - 1)
+    if high < low:
+        raise ValueError(f"output positions {start}..{start + extent - 1} of a window of {kernel} see padding only")
+    return low, high - low + 1, low - first, last - high

@@ -1,0 +1,127 @@
+"""What the backend asks of an op: `OpLib` (kernels), `Sharding` (slices) and `InferLayout` (layout names).
+
+The models live with the rooms that know the answers: `OpLib` and `Sharding` in this folder, one file per kind of op,
+`InferLayout` in ``backend/layout``.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+
+import attrs
+
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.kernel import Kernel, OpSlice
+from tx8ir.core import Interface
+from tx8ir.target.chip import TX8, Target
+
+__all__ = ["ALL_OPERANDS", "AlignMode", "Engine", "InferLayout", "OpLib", "OpQuery", "OperandSlices", "Sharding"]
+
+ALL_OPERANDS = (1 << 64) - 1
+"""`OpQuery.need_load` / `need_store` with every bit set (bit i speaks of operand or result i)."""
+
+
+class AlignMode(enum.Enum):
+    """Which physical layout an op's kernel takes (compiler.md §2.3)."""
+
+    ALIGN = "ALIGN"  # channel-blocked only: Cx / NCx
+    NALIGN = "NALIGN"  # dense only: Tensor / NTensor
+    BOTH = "BOTH"  # either, the same for all full operands and the result
+    CONVERT = "CONVERT"  # ChannelNorm: one side each
+
+
+class Engine(enum.Enum):
+    """The engine that does most of an op's work."""
+
+    CT = "CT"
+    NE = "NE"
+    RDMA = "RDMA"
+    WDMA = "WDMA"
+    TDMA = "TDMA"
+    NONE = "NONE"  # an alias in DDR: no instruction
+
+
+@attrs.frozen
+class OpQuery:
+    """An op's answers to the passes before code generation.
+
+    `align_mode`, `default_layout` ("Tensor" or "NTensor"): for the layout passes. `need_preset`: the op's layout must
+    be set to the hardware's NHWC form beforehand. `in_place`: the result may overwrite the buffer of operand 0.
+    `need_load` / `need_store`: bit i set when operand / result i is moved by a LoadVar / StoreVar. `parallel`: the op
+    may be spread over the tiles. `align_cx`: cuts of the last axis fall on 64/128-element blocks.
+    """
+
+    align_mode: AlignMode = AlignMode.BOTH
+    default_layout: str = "Tensor"
+    need_preset: bool = False
+    engine: Engine = Engine.CT
+    in_place: bool = False
+    need_load: int = ALL_OPERANDS
+    need_store: int = ALL_OPERANDS
+    parallel: bool = True
+    align_cx: bool = True
+
+    def loads(self, operand: int) -> bool:
+        """Whether operand `operand` is loaded to SPM before the kernel runs."""
+        return bool(self.need_load >> operand & 1)
+
+    def stores(self, result: int) -> bool:
+        """Whether result `result` is stored to DDR after the kernel ran."""
+        return bool(self.need_store >> result & 1)
+
+
+@attrs.frozen
+class OperandSlices:
+    """The box each operand contributes to one slice of the result (None for an absent operand).
+
+    `pads` (top, bottom, left, right) are the padding positions that the slice's own window sees: a slice in the middle
+    of a padded tensor has none.
+    """
+
+    boxes: tuple[Box | None, ...]
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+
+
+class OpLib(Interface):
+    """The kernel of an op on one tile."""
+
+    def query(self) -> OpQuery:
+        """Static facts about the op, from its kind, types and attributes alone."""
+        raise NotImplementedError
+
+    def emit(self, kernel: Kernel) -> None:
+        """Append the instructions that compute one slice to `kernel`."""
+        raise NotImplementedError
+
+    def spm_temp_bytes(self, op_slice: OpSlice, target: Target = TX8) -> int:
+        """SPM bytes of temporaries `emit` takes for `op_slice`."""
+        raise NotImplementedError
+
+    def cycles(self, op_slice: OpSlice, target: Target = TX8) -> int:
+        """Clock cycles of what `emit` writes for `op_slice`, engines overlapping where the data allow it."""
+        raise NotImplementedError
+
+
+class Sharding(Interface):
+    """How an op's result may be cut, and what each operand must then supply."""
+
+    def granules(self) -> tuple[int | None, ...]:
+        """Per result axis: cuts fall on multiples of this many elements; None when the axis is never cut."""
+        raise NotImplementedError
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        """The operand boxes that the result's box `out` needs."""
+        raise NotImplementedError
+
+
+class InferLayout(Interface):
+    """Propagation of `layout_str` names through an op; None means "cannot say"."""
+
+    def forward(self, operands: Sequence[str | None]) -> str | None:
+        """The result's layout name, from the operands' (None where unknown)."""
+        raise NotImplementedError
+
+    def backward(self, result: str) -> tuple[str | None, ...]:
+        """The layout names the operands must have for a result of layout `result`."""
+        raise NotImplementedError

@@ -1,0 +1,229 @@
+"""`Kernel`: what an op's `emit` writes its instructions to, and `OpSlice`, what it is asked to compute.
+
+A kernel is written once and serves three ends: code generation (the instructions), SPM allocation (the bytes of
+temporaries it takes) and the search (the clock cycles it needs).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+import attrs
+import numpy as np
+
+from tx8ir.backend.oplib.moves import AxisMap, Walk, identity, split_levels, walks
+from tx8ir.backend.oplib.tensor import Tsr, align_up
+from tx8ir.target.chip import TX8, Target
+from tx8ir.target.formats import F32, Format
+from tx8ir.target.layout import MemLayout
+from tx8ir.target.rounding import convert
+
+__all__ = ["FieldValue", "Instruction", "Kernel", "OpSlice", "scalar_bits"]
+
+FieldValue: TypeAlias = "int | bool | str | float | tuple[int, ...] | None"
+
+
+@attrs.frozen
+class OpSlice:
+    """One slice of one op on one tile: its operands and result as they lie in SPM.
+
+    An operand that is absent is None; one that is not loaded (`OpQuery.need_load`) has its DDR addresses, one per tile,
+    in `tables`. `pads` (top, bottom, left, right) are those of the slice's own window.
+    """
+
+    operands: tuple[Tsr | None, ...]
+    result: Tsr
+    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
+    tables: Mapping[int, tuple[int, ...]] = attrs.field(factory=dict[int, tuple[int, ...]], eq=False)
+
+    def operand(self, index: int) -> Tsr:
+        """Operand `index`, which must be present."""
+        tensor = self.operands[index]
+        if tensor is None:
+            raise ValueError(f"operand {index} of the slice is absent")
+        return tensor
+
+
+@attrs.frozen
+class Instruction:
+    """One tx8 instruction without its tiles: the name behind ``tx8.`` and its fields.
+
+    Address fields hold one integer, or one per tile of the class the kernel is emitted for.
+    """
+
+    name: str
+    fields: Mapping[str, FieldValue]
+
+
+def scalar_bits(value: float, format: Format) -> int:
+    """The raw bits of `value`, rounded to `format`, as an unsigned integer: the scalar field of VS and memset."""
+    if format.is_float:
+        with np.errstate(over="ignore"):
+            wide = np.float32(value)
+        rounded = convert(np.asarray(wide), F32, format) if format != F32 else np.asarray(wide)
+    else:
+        rounded = np.asarray(value).astype(format.dtype)
+    return int.from_bytes(rounded.tobytes(), "little")
+
+
+class Kernel:
+    """Records the instructions of one slice.
+
+    `scratch` is the SPM address of the op's temporaries; `take` hands them out in order and `temp_bytes` says how many
+    were taken. Every method that names an instruction appends it.
+    """
+
+    def __init__(self, op_slice: OpSlice, scratch: int = 0, target: Target = TX8) -> None:
+        self.slice = op_slice
+        self.target = target
+        self.instructions: list[Instruction] = []
+        self.temp_bytes = 0
+        self._scratch = scratch
+
+    # -- operands and temporaries
+
+    @property
+    def result(self) -> Tsr:
+        return self.slice.result
+
+    def operand(self, index: int) -> Tsr:
+        """Operand `index`, which must be present."""
+        return self.slice.operand(index)
+
+    def optional(self, index: int) -> Tsr | None:
+        """Operand `index`, or None when the op has none there."""
+        return self.slice.operands[index] if index < len(self.slice.operands) else None
+
+    def take(self, num_bytes: int) -> int:
+        """The address of `num_bytes` bytes of temporary SPM, 256-byte aligned."""
+        address = self._scratch + self.temp_bytes
+        self.temp_bytes += align_up(num_bytes)
+        return address
+
+    def temporary(self, like: Tsr) -> Tsr:
+        """A temporary of the shape, format and layout of `like`."""
+        return like.at(self.take(like.size_bytes))
+
+    # -- instructions
+
+    def add(self, name: str, **fields: FieldValue) -> None:
+        """Append instruction `name`; a field that is None is left out."""
+        self.instructions.append(Instruction(name, {key: value for key, value in fields.items() if value is not None}))
+
+    def unary(self, function: str, src: int, dst: int, count: int, format: Format, alpha: float | None = None) -> None:
+        """``dst[i] = function(src[i])``."""
+        self.add("unary", function=function, src=src, dst=dst, count=count, format=format.name, alpha=alpha)
+
+    def binary_vv(self, function: str, lhs: int, rhs: int, dst: int, count: int, format: Format) -> None:
+        """``dst[i] = function(lhs[i], rhs[i])``."""
+        self.add("binary_vv", function=function, lhs=lhs, rhs=rhs, dst=dst, count=count, format=format.name)
+
+    def binary_vs(self, function: str, lhs: int, scalar: float, dst: int, count: int, format: Format) -> None:
+        """``dst[i] = function(lhs[i], scalar)``; the scalar is rounded to the format."""
+        bits = scalar_bits(scalar, format)
+        self.add("binary_vs", function=function, lhs=lhs, scalar=bits, dst=dst, count=count, format=format.name)
+
+    def memset(self, dst: int, count: int, format: Format, value: float = 0.0) -> None:
+        """``dst[i] = value``."""
+        self.add("memset", dst=dst, count=count, format=format.name, value=scalar_bits(value, format))
+
+    def maskmove(self, src: int, mask: int, dst: int, count: int, format: Format) -> None:
+        """``dst[i] = src[i]`` where ``mask[i] != 0``."""
+        self.add("maskmove", src=src, mask=mask, dst=dst, count=count, format=format.name)
+
+    def convert(self, src: int, dst: int, count: int, source: Format, target: Format) -> None:
+        """Converts element i at ``src + i*w`` to ``dst + i*w``, w the wider element's bytes; to nearest-even."""
+        self.add("convert", src=src, dst=dst, count=count, src_format=source.name, dst_format=target.name, rounding=0)
+
+    def reduce(self, function: str, axis: str, src: Tsr, dst: Tsr) -> None:
+        """Reduces `axis` ("C", "W", "H", "HW") of an aligned tensor; the axis keeps extent 1."""
+        fields = {"function": function, "axis": axis, "src": src.address, "dst": dst.address}
+        self.add("reduce", **fields, shape=src.nhwc, format=src.format.name)
+
+    def gemm(
+        self,
+        lhs: Tsr,
+        rhs: Tsr,
+        out: Tsr,
+        *,
+        m: int,
+        k: int,
+        n: int,
+        transpose_lhs: bool = False,
+        transpose_rhs: bool = False,
+        bias: Tsr | None = None,
+        psum: Tsr | None = None,
+        activation: str = "none",
+    ) -> None:
+        """``out = activation(op(lhs) @ op(rhs) + psum + bias)`` on aligned operands of batch 1 or the result's."""
+        self.add(
+            "gemm",
+            lhs=lhs.address,
+            rhs=rhs.address,
+            out=out.address,
+            psum=None if psum is None else psum.address,
+            bias=None if bias is None else bias.address,
+            batch=out.batches,
+            m=m,
+            k=k,
+            n=n,
+            lhs_batch=lhs.batches,
+            rhs_batch=rhs.batches,
+            transpose_lhs=transpose_lhs,
+            transpose_rhs=transpose_rhs,
+            in_format=lhs.format.name,
+            out_format=out.format.name,
+            psum_format=None if psum is None else psum.format.name,
+            bias_format=None if bias is None else bias.format.name,
+            activation=activation,
+        )
+
+    # -- walks: one call, as many instructions as the descriptors need
+
+    def tdma(self, moves: Sequence[Walk], src: int, dst: int) -> None:
+        """Copies within SPM: `moves` are relative to `src` and `dst`."""
+        for walk in split_levels(moves):
+            padding = (3 - len(walk.levels)) * ((1, 0, 0),)
+            levels = (*padding, *walk.levels)
+            self.add(
+                "tdma",
+                src=src + walk.source,
+                dst=dst + walk.target,
+                segment_bytes=walk.segment,
+                src_strides=tuple(level[1] for level in levels),
+                dst_strides=tuple(level[2] for level in levels),
+                iterations=tuple(level[0] for level in levels),
+            )
+
+    def move(self, source: Tsr, target: Tsr, axes: Sequence[AxisMap]) -> None:
+        """TDMA copy of `axes` (see `moves.walks`), logical elements only."""
+        self.tdma(walks(source, target, axes), source.address, target.address)
+
+    def copy(self, source: Tsr, target: Tsr) -> None:
+        """TDMA copy of a whole tensor, padding lanes included, into one of the same shape and layout."""
+        a, b = source.padded(), target.padded()
+        self.move(a, b, identity(a.shape))
+
+    def each_run(self, *tensors: Tsr) -> list[tuple[int, ...]]:
+        """``(elements, address, address, …)`` per run of `tensors`, which have one shape, format size and layout."""
+        first = tensors[0]
+        for other in tensors[1:]:
+            if other.shape != first.shape or other.layout != first.layout or other.runs != first.runs:
+                raise ValueError(f"an elementwise kernel needs operands of one form, got {first} and {other}")
+        return [(count, *(t.address + offset for t in tensors)) for offset, count in first.runs]
+
+    def fill(self, tensor: Tsr, value: float = 0.0) -> None:
+        """Sets every element of a tensor, padding lanes included."""
+        for count, dst in self.each_run(tensor):
+            self.memset(dst, count, tensor.format, value)
+
+    def clear_padding(self, tensor: Tsr) -> None:
+        """Zeroes a tensor that is about to be written element by element, so that its padding lanes are defined."""
+        if tensor.lanes != tensor.channels:
+            self.fill(tensor)
+
+    def dense_unit(self, channels: int, format: Format) -> Tsr:
+        """An unplaced rank-1 tensor of `channels`."""
+        return Tsr(format, (channels,), MemLayout.Tensor)
