@@ -229,27 +229,16 @@ def pack(
     leading: int = 0,
     out: NDArray[np.uint8] | None = None,
 ) -> NDArray[np.uint8]:
-    """Lay an array out in memory.
+    """Lay an array [*lead, *shape] of type `format.dtype` out in memory; its bits are stored as they are.
 
-    Parameters
-    ----------
-    array
-        [*lead, *shape] of type `format.dtype`; its bits are stored as they are.
-    leading
-        How many leading axes of `array` are not the tensor's: one tensor is packed for each of their positions
-        (a simulator's tiles).
-    out
-        Where to write, uint8 [*lead, size] with contiguous last axis. Elements and padding lanes are written; the
-        gap between batch elements is left as it is. By default a new array, its padding and gaps zero.
+    The first `leading` axes are not the tensor's: one tensor is packed for each of their positions (the tiles of a
+    simulator). Returns uint8 [*lead, size_bytes(shape)], padding and gaps zero.
 
-    Returns
-    -------
-    uint8 [*lead, size_bytes(shape)]: `out`, or the new array.
+    With `out`, uint8 [*lead, size_bytes(shape)] contiguous in its last axis, writes there and returns it: elements
+    and padding lanes are written, the gaps between batch elements stay as they are.
 
-    Raises
-    ------
-    TypeError if the array or `out` has another type; ValueError if `out` has another shape or is not contiguous in
-    its last axis, and as `size_bytes`.
+    Raises TypeError if the array or `out` has another type; ValueError if `out` has another shape or is not
+    contiguous in its last axis, if `leading` exceeds the array's rank, and as `size_bytes`.
     """
     if array.dtype != format.dtype:
         raise TypeError(f"expected an array of {format.dtype} for format {format.name}, got {array.dtype}")
@@ -289,12 +278,12 @@ def unpack(data: NDArray[np.uint8], shape: Sequence[int], format: Format, layout
     lead = data.shape[:-1]
     _check_bytes(data, (*lead, geometry.size_bytes), "data")
     if format.is_packed:
-        return _unpack_bits(data, math.prod(extents), format).reshape(*lead, *extents)
+        return _unpack_bits(data, math.prod(extents), format).reshape((*lead, *extents))
     memory = data.view(f"u{format.bytes}")
     result = np.empty((*lead, geometry.n, geometry.hw, geometry.c), memory.dtype)
     for region, block, lanes in _regions(memory, result, lead, geometry):
         lanes[...] = block[..., : region.used]
-    return result.reshape(*lead, *extents).view(format.dtype)
+    return result.reshape((*lead, *extents)).view(format.dtype)
 
 
 def written_mask(shape: Sequence[int], format: Format, layout: MemLayout | str) -> NDArray[np.bool_]:
@@ -346,7 +335,7 @@ def _check_bytes(data: NDArray[np.uint8], expected: tuple[int, ...], name: str) 
         raise TypeError(f"{name} must be uint8, got {data.dtype}")
     if data.shape != expected:
         raise ValueError(f"{name} must have shape {expected} for this shape, format and layout, got {data.shape}")
-    if expected[-1] > 1 and data.strides[-1] != 1:
+    if data.size > 1 and expected[-1] > 1 and data.strides[-1] != 1:
         raise ValueError(f"{name} must be contiguous in its last axis, got strides {data.strides}")
 
 
