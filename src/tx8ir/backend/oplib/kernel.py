@@ -123,7 +123,7 @@ class Kernel:
     def binary_vs(self, function: str, lhs: int, scalar: float, dst: int, count: int, format: Format) -> None:
         """``dst[i] = function(lhs[i], scalar)``; the scalar is rounded to the format."""
         bits = scalar_bits(scalar, format)
-        self.add("binary_vs", function=function, lhs=lhs, scalar=bits, dst=dst, count=count, format=format.name)
+        self.add("binary_vs", function=function, src=lhs, scalar=bits, dst=dst, count=count, format=format.name)
 
     def memset(self, dst: int, count: int, format: Format, value: float = 0.0) -> None:
         """``dst[i] = value``."""

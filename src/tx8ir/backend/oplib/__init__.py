@@ -1,0 +1,35 @@
+"""The op library: how each `tx8be` op is computed on a tile.
+
+Importing this package attaches the `OpLib` and `Sharding` models to the ops.
+"""
+
+from __future__ import annotations
+
+from tx8ir.backend.oplib import cast, elementwise, movement, neural, reduction, rows
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.interface import (
+    ALL_OPERANDS,
+    AlignMode,
+    Engine,
+    InferLayout,
+    OpLib,
+    OpQuery,
+    OperandSlices,
+    Sharding,
+)
+
+__all__ = [
+    "ALL_OPERANDS",
+    "AlignMode",
+    "Box",
+    "Engine",
+    "InferLayout",
+    "OpLib",
+    "OpQuery",
+    "OperandSlices",
+    "Sharding",
+    "MODELS",
+]
+
+MODELS = (cast, elementwise, movement, neural, reduction, rows)
+"""The modules that hold the models."""

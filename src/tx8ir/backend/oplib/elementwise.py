@@ -1,0 +1,160 @@
+"""Kernels of the vector unit's elementwise ops: unary, binary with vector, scalar or unit, relations, select."""
+
+from __future__ import annotations
+
+from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, rank_layout
+from tx8ir.backend.oplib.moves import identity
+from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.core import Operation
+from tx8ir.dialects import tx8be
+
+__all__ = ["UNARY_FUNCTIONS", "binary_unit"]
+
+UNARY_FUNCTIONS = {
+    tx8be.AbsOp: "abs",
+    tx8be.RecipOp: "recip",
+    tx8be.SquareOp: "square",
+    tx8be.SqrtOp: "sqrt",
+    tx8be.RsqrtOp: "rsqrt",
+    tx8be.NegOp: "neg",
+    tx8be.LogOp: "ln",
+    tx8be.ExpOp: "exp",
+    tx8be.SinOp: "sin",
+    tx8be.CosOp: "cos",
+    tx8be.TanhOp: "tanh",
+    tx8be.SigmoidOp: "sigmoid",
+    tx8be.ReluOp: "relu",
+    tx8be.LeakyReluOp: "leakyrelu",
+    tx8be.SoftplusOp: "softplus",
+}
+"""Vector unit function of each unary op (machine.md §4)."""
+
+
+def binary_unit(kernel: Kernel, function: str, src: Tsr, unit: Tsr, dst: Tsr) -> None:
+    """``dst = function(src, unit)`` with a rank-1 `unit` over the last axis of `src`.
+
+    A dense tensor is one VuV over its elements. A blocked one takes, per batch, a VuV_loop over the channel blocks
+    (a plain VuV when there is one) and one more VuV for the C0 tail.
+    """
+    bytes_ = src.format.bytes
+    if not src.blocked:
+        count = src.batches * src.hw * src.channels
+        _vuv(kernel, function, src.address, unit.address, dst.address, count, src.channels, src)
+        return
+    unit = _unit_lanes(kernel, unit, src.lanes)
+    block = src.format.block
+    blocks, tail = divmod(src.lanes, block)
+    for n in range(src.batches):
+        offset = n * src.batch_bytes
+        at = (src.address + offset, unit.address, dst.address + offset)
+        if blocks == 1:
+            _vuv(kernel, function, *at, src.hw * block, block, src)
+        elif blocks > 1:
+            kernel.add(
+                "binary_vuv_loop",
+                function=function,
+                src=at[0],
+                unit=at[1],
+                dst=at[2],
+                count=src.hw * block,
+                unit_count=block,
+                full_count=src.hw * block * blocks,
+                full_unit_count=block * blocks,
+                format=src.format.name,
+            )
+        if tail:
+            skip = src.hw * block * blocks * bytes_
+            unit_at = at[1] + blocks * block * bytes_
+            _vuv(kernel, function, at[0] + skip, unit_at, at[2] + skip, src.hw * tail, tail, src)
+
+
+def _vuv(kernel: Kernel, function: str, src: int, unit: int, dst: int, count: int, unit_count: int, like: Tsr) -> None:
+    fields = {"function": function, "src": src, "unit": unit, "dst": dst, "count": count, "unit_count": unit_count}
+    kernel.add("binary_vuv", **fields, format=like.format.name)
+
+
+def _unit_lanes(kernel: Kernel, unit: Tsr, lanes: int) -> Tsr:
+    """`unit` with all the lanes that a blocked operand has: a dense one is copied into a zeroed temporary."""
+    if unit.lanes == lanes:
+        return unit
+    wide = Tsr(unit.format, (lanes,), unit.layout)
+    wide = wide.at(kernel.take(wide.size_bytes))
+    kernel.fill(wide)
+    kernel.move(unit, wide, identity(unit.shape))
+    return wide
+
+
+class _ElementwiseLib(KernelModel[Operation]):
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=Engine.CT, in_place=True)
+
+
+@OpLib.implement(*UNARY_FUNCTIONS)
+class UnaryLib(_ElementwiseLib):
+    """One vector instruction per stretch without gap."""
+
+    __slots__ = ()
+
+    def emit(self, kernel: Kernel) -> None:
+        function = UNARY_FUNCTIONS[type(self.op)]
+        alpha = self.op.alpha if isinstance(self.op, tx8be.LeakyReluOp) else None
+        for count, src, dst in kernel.each_run(kernel.operand(0), kernel.result):
+            kernel.unary(function, src, dst, count, kernel.result.format, alpha)
+
+
+@OpLib.implement(*tx8be.BINARY)
+class BinaryLib(_ElementwiseLib):
+    """VV, VS or VuV by the form of the right operand; relations give 1.0/0.0."""
+
+    __slots__ = ()
+
+    def emit(self, kernel: Kernel) -> None:
+        assert isinstance(self.op, tx8be.BinaryOp)
+        function = self.op.name.removeprefix("tx8be.").lower()
+        lhs, rhs, out = kernel.operand(0), kernel.optional(1), kernel.result
+        if rhs is None:
+            assert self.op.scalar is not None
+            for count, src, dst in kernel.each_run(lhs, out):
+                kernel.binary_vs(function, src, self.op.scalar, dst, count, out.format)
+        elif len(rhs.shape) == len(lhs.shape):
+            for count, a, b, dst in kernel.each_run(lhs, rhs, out):
+                kernel.binary_vv(function, a, b, dst, count, out.format)
+        else:
+            binary_unit(kernel, function, lhs, rhs, out)
+
+
+@OpLib.implement(tx8be.SelectOp)
+class SelectLib(_ElementwiseLib):
+    """The second choice is written everywhere, the first over it where the mask is not zero."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=Engine.CT)
+
+    def emit(self, kernel: Kernel) -> None:
+        op = self.op
+        assert isinstance(op, tx8be.SelectOp)
+        cond, a, b, out = kernel.operand(0), kernel.optional(1), kernel.optional(2), kernel.result
+        if b is None:
+            assert op.b_scalar is not None
+            kernel.fill(out, op.b_scalar)
+        else:
+            kernel.copy(b, out)
+        if a is None:
+            assert op.a_scalar is not None
+            a = kernel.temporary(out)
+            kernel.fill(a, op.a_scalar)
+        for count, src, mask, dst in kernel.each_run(a, cond, out):
+            kernel.maskmove(src, mask, dst, count, out.format)
+
+
+@Sharding.implement(*UNARY_FUNCTIONS, *tx8be.BINARY, tx8be.SelectOp, tx8be.CastOp)
+class ElementwiseCuts(ElementwiseSharding[Operation]):
+    """Any axis may be cut."""
+
+    __slots__ = ()

@@ -1,0 +1,232 @@
+"""Kernels that move elements: channel norm, transpose, slice, concatenate, broadcast, gather; reshape is an alias."""
+
+from __future__ import annotations
+
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.facts import format_of, shape_of
+from tx8ir.backend.oplib.interface import (
+    ALL_OPERANDS,
+    AlignMode,
+    Engine,
+    OpLib,
+    OpQuery,
+    OperandSlices,
+    Sharding,
+)
+from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, last_axis_granule, rank_layout
+from tx8ir.backend.oplib.moves import AxisMap
+from tx8ir.core import Model
+from tx8ir.dialects import tx8be
+
+__all__ = ["BroadcastLib", "ChannelNormLib", "ConcatenateLib", "GatherLib", "ReshapeLib", "SliceLib", "TransposeLib"]
+
+
+@OpLib.implement(tx8be.ChannelNormOp)
+class ChannelNormLib(KernelModel[tx8be.ChannelNormOp]):
+    """Dense to blocked or back: one channelnorm instruction, which writes padding lanes as zero."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.CONVERT, rank_layout(self.op), engine=Engine.TDMA)
+
+    def emit(self, kernel: Kernel) -> None:
+        src, dst = kernel.operand(0), kernel.result
+        blocked = dst if self.op.direction else src
+        fields = {"src": src.address, "dst": dst.address}
+        kernel.add(
+            "channelnorm", **fields, shape=blocked.nhwc, format=src.format.name, direction=self.op.direction
+        )
+
+
+@Sharding.implement(tx8be.ChannelNormOp)
+class ChannelNormCuts(ElementwiseSharding[tx8be.ChannelNormOp]):
+    """Any axis may be cut."""
+
+    __slots__ = ()
+
+
+@OpLib.implement(tx8be.TransposeOp)
+class TransposeLib(KernelModel[tx8be.TransposeOp]):
+    """TDMA walks from the operand's elements to the result's."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=Engine.TDMA)
+
+    def emit(self, kernel: Kernel) -> None:
+        out = kernel.result
+        kernel.clear_padding(out)
+        axes = [AxisMap(extent, source) for extent, source in zip(out.shape, self.op.perm, strict=True)]
+        kernel.move(kernel.operand(0), out, axes)
+
+
+@Sharding.implement(tx8be.TransposeOp)
+class TransposeCuts(Model[tx8be.TransposeOp]):
+    """Any axis; the axes that are channels on either side are cut at blocks."""
+
+    __slots__ = ()
+
+    def granules(self) -> tuple[int | None, ...]:
+        rank = len(self.op.perm)
+        block = last_axis_granule(self.op)
+        return tuple(block if j == rank - 1 or source == rank - 1 else 1 for j, source in enumerate(self.op.perm))
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        inverse = [self.op.perm.index(axis) for axis in range(out.rank)]
+        return OperandSlices((out.take(inverse),))
+
+
+@OpLib.implement(tx8be.SliceOp)
+class SliceLib(KernelModel[tx8be.SliceOp]):
+    """The load brings the very elements of the result: no instruction when the result takes the operand's buffer."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        start, end = self.op.starts[-1], self.op.ends[-1]
+        mode = AlignMode.NALIGN if start > 0 and end % 64 == 0 else AlignMode.ALIGN
+        return OpQuery(mode, rank_layout(self.op), engine=Engine.TDMA, in_place=True)
+
+    def emit(self, kernel: Kernel) -> None:
+        source, out = kernel.operand(0), kernel.result
+        if source.address != out.address:
+            kernel.copy(source, out)
+
+
+@Sharding.implement(tx8be.SliceOp)
+class SliceCuts(ElementwiseSharding[tx8be.SliceOp]):
+    """Any axis; the operand's box is the result's, moved by the starts."""
+
+    __slots__ = ()
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        starts = tuple(a + b for a, b in zip(out.start, self.op.starts, strict=True))
+        return OperandSlices((Box(starts, out.extent),))
+
+
+@OpLib.implement(tx8be.ConcatenateOp)
+class ConcatenateLib(KernelModel[tx8be.ConcatenateOp]):
+    """A TDMA copy per operand."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=Engine.TDMA)
+
+    def emit(self, kernel: Kernel) -> None:
+        out, axis = kernel.result, self.op.axis
+        kernel.clear_padding(out)
+        start = 0
+        for index in range(len(kernel.slice.operands)):
+            source = kernel.operand(index)
+            shift = [start if j == axis else 0 for j in range(len(out.shape))]
+            kernel.move(source, out, [AxisMap(n, j, 0, shift[j]) for j, n in enumerate(source.shape)])
+            start += source.shape[axis]
+
+
+@Sharding.implement(tx8be.ConcatenateOp)
+class ConcatenateCuts(Model[tx8be.ConcatenateOp]):
+    """Any axis but the joined one."""
+
+    __slots__ = ()
+
+    def granules(self) -> tuple[int | None, ...]:
+        rank = len(shape_of(self.op.y))
+        last = last_axis_granule(self.op)
+        return tuple(None if j == self.op.axis else last if j == rank - 1 else 1 for j in range(rank))
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        axis = self.op.axis
+        return OperandSlices(tuple(out.replace(axis, 0, shape_of(x)[axis]) for x in self.op.xs))
+
+
+@OpLib.implement(tx8be.BroadcastOp)
+class BroadcastLib(KernelModel[tx8be.BroadcastOp]):
+    """TDMA walks with source stride 0 on the repeated axes."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=Engine.TDMA)
+
+    def emit(self, kernel: Kernel) -> None:
+        source, out = kernel.operand(0), kernel.result
+        kernel.clear_padding(out)
+        missing = len(out.shape) - len(source.shape)
+        axes: list[AxisMap] = []
+        for j, extent in enumerate(out.shape):
+            repeated = j < missing or source.shape[j - missing] != extent
+            axes.append(AxisMap(extent, None if repeated else j - missing))
+        kernel.move(source, out, axes)
+
+
+@Sharding.implement(tx8be.BroadcastOp)
+class BroadcastCuts(ElementwiseSharding[tx8be.BroadcastOp]):
+    """Any axis; a repeated axis is read at its one position."""
+
+    __slots__ = ()
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        shape = shape_of(self.op.x)
+        box = out.take(range(out.rank - len(shape), out.rank))
+        for axis, extent in enumerate(shape):
+            if extent == 1:
+                box = box.replace(axis, 0, 1)
+        return OperandSlices((box,))
+
+
+@OpLib.implement(tx8be.GatherOp)
+class GatherLib(KernelModel[tx8be.GatherOp]):
+    """RDMA fetches the named rows straight from the table in DDR; only the indices are loaded."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=Engine.RDMA, need_load=ALL_OPERANDS & ~1)
+
+    def emit(self, kernel: Kernel) -> None:
+        indices, out = kernel.operand(1), kernel.result
+        rows, width = shape_of(self.op.table)
+        kernel.add(
+            "rdma_gather",
+            spm=out.address,
+            ddr=kernel.slice.tables[0],
+            index_spm=indices.address,
+            index_format=format_of(self.op.indices).name,
+            row_bytes=out.channels * out.format.bytes,
+            row_stride_bytes=width * out.format.bytes,
+            count=indices.num_elements,
+            rows=rows,
+        )
+
+
+@Sharding.implement(tx8be.GatherOp)
+class GatherCuts(Model[tx8be.GatherOp]):
+    """Index positions and columns; every slice may read any row of the table."""
+
+    __slots__ = ()
+
+    def granules(self) -> tuple[int | None, ...]:
+        return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op))
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        rows = shape_of(self.op.table)[0]
+        start, extent = out.axis(-1)
+        return OperandSlices((Box((0, start), (rows, extent)), out.take(range(out.rank - 1))))
+
+
+@OpLib.implement(tx8be.ReshapeOp)
+class ReshapeLib(KernelModel[tx8be.ReshapeOp]):
+    """The same bytes in DDR under another shape: nothing is loaded, computed or stored."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=Engine.NONE, need_load=0, need_store=0)
+
+    def emit(self, kernel: Kernel) -> None:
+        if kernel.operand(0).size_bytes != kernel.result.size_bytes:
+            raise ValueError("a reshape in SPM keeps its bytes")

@@ -1,0 +1,156 @@
+"""Kernels of the neural engine: Gemm and Conv, with bias and activation as post-processing."""
+
+from __future__ import annotations
+
+import math
+
+from tx8ir.backend.oplib.boxes import Box, window
+from tx8ir.backend.oplib.facts import optional_shape, shape_of
+from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, OperandSlices, Sharding
+from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
+from tx8ir.backend.oplib.reduction import window_granules
+from tx8ir.core import Model
+from tx8ir.dialects import tx8be
+
+__all__ = ["ConvCuts", "ConvLib", "GemmCuts", "GemmLib"]
+
+
+@OpLib.implement(tx8be.GemmOp)
+class GemmLib(KernelModel[tx8be.GemmOp]):
+    """One gemm instruction over the slice's batches."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.NE)
+
+    def emit(self, kernel: Kernel) -> None:
+        op, lhs, out = self.op, kernel.operand(0), kernel.result
+        kernel.gemm(
+            lhs,
+            kernel.operand(1),
+            out,
+            m=out.shape[-2],
+            k=lhs.shape[-2 if op.transL else -1],
+            n=out.shape[-1],
+            transpose_lhs=op.transL,
+            transpose_rhs=op.transR,
+            bias=kernel.optional(2),
+            psum=kernel.optional(3),
+            activation=op.activation.value,
+        )
+
+
+@Sharding.implement(tx8be.GemmOp)
+class GemmCuts(Model[tx8be.GemmOp]):
+    """Batch, M and N may be cut; the contracted axis is whole in every slice."""
+
+    __slots__ = ()
+
+    def granules(self) -> tuple[int | None, ...]:
+        block = last_axis_granule(self.op)
+        m = block if self.op.transL else 1  # M is then the channel axis of lhs
+        return (1, m, block)[-len(shape_of(self.op.out)) :]
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        m, n = out.axis(-2), out.axis(-1)
+        batch = out.axis(0) if out.rank == 3 else (0, 1)
+        lhs, rhs = shape_of(self.op.lhs), shape_of(self.op.rhs)
+        k = (0, lhs[-2] if self.op.transL else lhs[-1])
+        boxes: list[Box | None] = [
+            _matrix(lhs, batch, *((k, m) if self.op.transL else (m, k))),
+            _matrix(rhs, batch, *((n, k) if self.op.transR else (k, n))),
+            None if optional_shape(self.op.bias) is None else out.take([out.rank - 1]),
+            None if optional_shape(self.op.psum) is None else out,
+        ]
+        return OperandSlices(tuple(boxes))
+
+
+def _matrix(shape: tuple[int, ...], batch: tuple[int, int], rows: tuple[int, int], columns: tuple[int, int]) -> Box:
+    """The box of one operand; a batch of 1 broadcasts."""
+    axes = [rows, columns]
+    if len(shape) == 3:
+        axes.insert(0, batch if shape[0] > 1 else (0, 1))
+    return Box(tuple(start for start, _ in axes), tuple(extent for _, extent in axes))
+
+
+@OpLib.implement(tx8be.ConvOp)
+class ConvLib(KernelModel[tx8be.ConvOp]):
+    """One conv instruction; the slice's own pads."""
+
+    __slots__ = ()
+
+    def query(self) -> OpQuery:
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.NE)
+
+    def emit(self, kernel: Kernel) -> None:
+        op, src, weight, out = self.op, kernel.operand(0), kernel.operand(1), kernel.result
+        bias, psum = kernel.optional(2), kernel.optional(3)
+        kernel.add(
+            "conv",
+            src=src.address,
+            weight=weight.address,
+            out=out.address,
+            psum=None if psum is None else psum.address,
+            bias=None if bias is None else bias.address,
+            shape=src.nhwc,
+            out_channels=out.channels,
+            kernel=weight.shape[:2],
+            strides=op.strides,
+            pads=kernel.slice.pads,
+            dilations=op.dilations,
+            depthwise=op.groups > 1,
+            in_format=src.format.name,
+            out_format=out.format.name,
+            psum_format=None if psum is None else psum.format.name,
+            bias_format=None if bias is None else bias.format.name,
+            activation=op.activation.value,
+        )
+
+
+@Sharding.implement(tx8be.ConvOp)
+class ConvCuts(Model[tx8be.ConvOp]):
+    """Batch, rows, columns and output channels; the window grows backwards and is clipped to the feature."""
+
+    __slots__ = ()
+
+    def _reach(self) -> tuple[int, int]:
+        """Extents of the dilated kernel."""
+        kh, kw = shape_of(self.op.weight)[:2]
+        dh, dw = self.op.dilations
+        return dh * (kh - 1) + 1, dw * (kw - 1) + 1
+
+    def _multiplier(self) -> int:
+        """Output channels per input channel of a depthwise convolution."""
+        return shape_of(self.op.out)[3] // self.op.groups
+
+    def granules(self) -> tuple[int | None, ...]:
+        block = last_axis_granule(self.op)
+        if self.op.groups > 1:  # so that the input's channels are cut at blocks, too
+            block = math.lcm(block, block * self._multiplier())
+        return window_granules(self._reach(), self.op.pads, block)
+
+    def operand_slices(self, out: Box) -> OperandSlices:
+        source, weight = shape_of(self.op.input), shape_of(self.op.weight)
+        box, pads = out, [0, 0, 0, 0]
+        for i in range(2):
+            start, extent = out.axis(1 + i)
+            low, size, before, after = window(
+                start, extent, source[1 + i], weight[i], self.op.strides[i], self.op.dilations[i], self.op.pads[2 * i]
+            )
+            box = box.replace(1 + i, low, size)
+            pads[2 * i : 2 * i + 2] = before, after
+        start, extent = out.axis(3)
+        if self.op.groups > 1:
+            multiplier = self._multiplier()
+            box = box.replace(3, start // multiplier, -(-extent // multiplier))
+        else:
+            box = box.replace(3, 0, source[3])
+        boxes: list[Box | None] = [
+            box,
+            Box.whole(weight).replace(2, start, extent),
+            None if optional_shape(self.op.bias) is None else out.take([3]),
+            None if optional_shape(self.op.psum) is None else out,
+        ]
+        return OperandSlices(tuple(boxes), (pads[0], pads[1], pads[2], pads[3]))
