@@ -34,8 +34,8 @@ from tx8ir.target.formats import (
 )
 from tx8ir.target.rounding import Rounding, convert
 
-# The oracles handle signalling NaNs too; that casting them raises the invalid flag is no concern here.
-pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered:RuntimeWarning")
+# The oracles cast signalling NaNs and overflow on purpose; the flags that NumPy raises then are no concern here.
+pytestmark = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered:RuntimeWarning")
 
 FLOATS = (F16, BF16, TF32, F32, F64)
 INTEGERS = (I4, UI4, I8, UI8, I16, UI16, I32, UI32, I64, UI64)
@@ -156,6 +156,8 @@ class TestSixteenBitInputs:
         held = all_16_bit(destination).astype(np.float64)
         table = np.sort(held[np.isfinite(held)])
         exact = every.astype(np.float64)
+        nearest = exact.astype(np.float32 if destination is BF16 else np.float16)  # exact, or NumPy's one rounding
+        same_bits(convert(every, source, destination), nearest.astype(destination.dtype))
         for mode in (Rounding.UPWARD, Rounding.DOWNWARD, Rounding.TOWARD_ZERO):
             # The neighbour above (below) in the sorted list of everything the destination can hold.
             above = np.append(table, np.inf)[np.searchsorted(table, exact, "left")]
@@ -294,6 +296,15 @@ class TestStochastic:
             every = all_16_bit(F16 if source is F16 else BF16).astype(source.dtype)
             rounded = convert(every, source, destination, Rounding.STOCHASTIC, np.random.default_rng(0))
             same_bits(rounded.astype(np.float64), every.astype(np.float64))
+
+    def test_an_integer_and_the_same_float_get_the_same_result_from_one_seed(self):
+        numbers = np.random.default_rng(0).integers(-(2**31), 2**31, 10_000).astype(np.int32)
+        for destination in (BF16, F32):
+            from_int = convert(numbers, I32, destination, Rounding.STOCHASTIC, np.random.default_rng(1))
+            from_float = convert(
+                numbers.astype(np.float64), F64, destination, Rounding.STOCHASTIC, np.random.default_rng(1)
+            )
+            same_bits(from_int, from_float)
 
     def test_without_a_generator_is_an_error(self):
         with pytest.raises(ValueError, match=r"stochastic rounding needs rng="):

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tx8ir.target.formats import BF16, F16, F32, F64, TF32, Format
+from tx8ir.target.formats import F16, F32, F64, TF32, Format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -97,9 +97,9 @@ def _holds(wide: Format, narrow: Format) -> bool:
 
 def _nearest_even(array: NDArray[Any], source: Format, destination: Format) -> NDArray[Any] | None:
     """Round to nearest even by a library cast or on the bits where that rounds once, else return None."""
-    # NumPy rounds once from f64, f32 and 64-bit integers to f32, and from f64 and f32 to f16; integers go to f16
-    # through f32, which is exact up to f16's overflow.
-    if destination in (F16, F32, F64) and source is not BF16:
+    # NumPy rounds once from f64, f32 and 64-bit integers to f32, and from f64 and f32 to f16; integers and bf16 go to
+    # f16 through f32, which is exact up to f16's overflow.
+    if destination in (F16, F32, F64):
         return array.astype(destination.dtype)
     # ml_dtypes takes every other type to bf16 through f32, which would round twice if f32 could not hold it.
     if _holds(F32, source):
