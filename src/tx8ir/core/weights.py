@@ -129,6 +129,7 @@ class Variable:
     """One weight: a declared type and the data behind it.
 
     Attributes:
+    ----------
         type: the declared type, with a static shape.
         data: anything with `__array__` or `__dlpack__`. May be assigned; the new data must fit the type.
         is_mutable: whether some program attached to the store may write it (`set_parameter`, or through an alias).
@@ -136,6 +137,7 @@ class Variable:
         alignment: wanted alignment in device memory, in bytes, a power of two.
 
     Raises:
+    ------
         WeightError: shape or element type of the data differ from the declared type. The data is not read for this
             check if it has NumPy's `shape` and `dtype`.
     """
@@ -247,6 +249,7 @@ class WeightStore(MutableMapping[str, Variable]):
             alignment: wanted alignment in device memory, in bytes.
 
         Raises:
+        ------
             WeightError: the name is taken, or the data does not fit the type.
         """
         _check_name(name)
@@ -309,6 +312,7 @@ class WeightStore(MutableMapping[str, Variable]):
         the file's metadata, where `load` finds them. Mutability is not: it follows from the programs that use a store.
 
         Raises:
+        ------
             WeightError: the file cannot be written, or data cannot be read as its type says.
         """
         path = Path(path)
@@ -355,9 +359,11 @@ class WeightStore(MutableMapping[str, Variable]):
             types: declared types by name; each must be in the file and fit. Other weights get the type of the file.
 
         Returns:
+        -------
             The weights in the order of the file, all immutable, mapped and not yet read.
 
         Raises:
+        ------
             WeightError: the file is missing, truncated or malformed, or a weight is missing or differs from `types`.
         """
         path = Path(path)

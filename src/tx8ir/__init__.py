@@ -1,0 +1,28 @@
+"""tx8ir: a graph IR in pure Python, the TX8 backend compiler on it, and a simulator of the TX8 under it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from . import dialects as dialects  # makes the shipped dialects known to the default context
+from .core.program import Program, parse
+
+if TYPE_CHECKING:
+    from . import frontends, interpreter, sim, testing, transforms, viz
+    from .executable import CompileOptions, Executable, compile
+
+__version__ = "0.1.0"
+__all__ = ["CompileOptions", "Executable", "Program", "compile", "parse"]
+
+# What `import tx8ir` alone does not need is imported when it is first touched.
+_LAZY = {"CompileOptions": "executable", "Executable": "executable", "compile": "executable"}
+_ROOMS = ("frontends", "interpreter", "sim", "testing", "transforms", "viz")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    if name in _ROOMS:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

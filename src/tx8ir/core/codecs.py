@@ -1,0 +1,163 @@
+"""How the annotation of an attribute field becomes an attribute and back."""
+
+from __future__ import annotations
+
+import enum
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from .attributes import (
+    ArrayAttr,
+    Attribute,
+    BoolAttr,
+    DenseArrayAttr,
+    DenseAttr,
+    EnumAttr,
+    FloatAttr,
+    IntAttr,
+    StrAttr,
+    StructAttr,
+    TypeAttr,
+    as_attribute,
+    enum_attr_name,
+)
+from .types import ScalarType, Type, f64, i1, i64
+
+
+@attrs.frozen
+class Codec:
+    """The two directions for one annotation.
+
+    Attributes:
+    ----------
+        expected: what to say when something else is given.
+        encode: Python value to attribute; raises TypeError, ValueError or OverflowError.
+        accepts: whether an attribute that was read from text or set by hand is of the right kind.
+    """
+
+    expected: str
+    encode: Callable[[Any], Attribute]
+    accepts: Callable[[Attribute], bool]
+
+
+def _typed(cls: type[Attribute], expected: str, encode: Callable[[Any], Attribute]) -> Codec:
+    return Codec(expected, lambda v: v if isinstance(v, cls) else encode(v), lambda a: isinstance(a, cls))
+
+
+def _numbers(element: ScalarType, expected: str) -> Codec:
+    def encode(value: Any) -> Attribute:
+        if isinstance(value, DenseArrayAttr):
+            return value
+        if isinstance(value, (str, bytes)):
+            raise TypeError(f"expected {expected}, not {value!r}")
+        # One number stands for a sequence of one.
+        return DenseArrayAttr((value,) if isinstance(value, (int, float, np.number)) else value, element)
+
+    # An array in brackets ([1, 2]) is what other tools write for numbers too.
+    def accepts(attr: Attribute) -> bool:
+        if isinstance(attr, DenseArrayAttr):
+            return attr.type.is_float == element.is_float and (attr.type is i1) == (element is i1)
+        return isinstance(attr, ArrayAttr) and all(_NUMBER[element](e) for e in attr.elements)
+
+    return Codec(expected, encode, accepts)
+
+
+_NUMBER: Final[dict[ScalarType, Callable[[Attribute], bool]]] = {
+    i64: lambda a: isinstance(a, IntAttr),
+    f64: lambda a: isinstance(a, FloatAttr),
+    i1: lambda a: isinstance(a, BoolAttr),
+}
+
+
+def _strings(value: Any) -> Attribute:
+    if isinstance(value, ArrayAttr):
+        return value
+    if isinstance(value, str):
+        raise TypeError(f"expected a tuple of str, not {value!r}")
+    return ArrayAttr(StrAttr(v) for v in value)
+
+
+_FIXED: Final[dict[Any, Codec]] = {
+    bool: _typed(BoolAttr, "a bool", BoolAttr),
+    int: _typed(IntAttr, "an int", IntAttr),
+    float: _typed(FloatAttr, "a float", FloatAttr),
+    str: _typed(StrAttr, "a str", StrAttr),
+    tuple[int, ...]: _numbers(i64, "a tuple of int"),
+    tuple[float, ...]: _numbers(f64, "a tuple of float"),
+    tuple[bool, ...]: _numbers(i1, "a tuple of bool"),
+    tuple[str, ...]: Codec(
+        "a tuple of str",
+        _strings,
+        lambda a: isinstance(a, ArrayAttr) and all(isinstance(e, StrAttr) for e in a.elements),
+    ),
+    Attribute: Codec("an attribute", as_attribute, lambda _: True),
+}
+
+
+def codec_for(annotation: Any) -> tuple[Codec, bool]:
+    """The codec of a field annotation, and whether None (absence) is allowed.
+
+    Raises:
+    ------
+        TypeError: an annotation that stands for no attribute.
+    """
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        members = [m for m in typing.get_args(annotation) if m is not type(None)]
+        if len(members) != 1 or len(typing.get_args(annotation)) != 2:
+            raise TypeError(f"an attribute is annotated with one type or `T | None`, not {annotation}")
+        return codec_for(members[0])[0], True
+    found = _FIXED.get(annotation)
+    if found is not None:
+        return found, False
+    if typing.get_origin(annotation) is np.ndarray:
+        return _typed(DenseAttr, "an array", DenseAttr), False
+    if isinstance(annotation, type):
+        if annotation is Type or issubclass(annotation, Type):
+            return _type_codec(annotation), False
+        if issubclass(annotation, enum.Enum):
+            return _enum_codec(annotation), False
+        if issubclass(annotation, Attribute):
+            return _attribute_codec(annotation), False
+    raise TypeError(f"no attribute stands for the annotation {annotation!r}")
+
+
+def _type_codec(cls: type[Type]) -> Codec:
+    def encode(value: Any) -> Attribute:
+        if isinstance(value, TypeAttr):
+            value = value.value
+        if not isinstance(value, cls):
+            raise TypeError(f"expected a {cls.__name__}, not {value!r}")
+        return TypeAttr(value)
+
+    return Codec(f"a {cls.__name__}", encode, lambda a: isinstance(a, TypeAttr) and isinstance(a.value, cls))
+
+
+def _enum_codec(cls: type[enum.Enum]) -> Codec:
+    enum_attr_name(cls)  # a KeyError here names an enumeration that nobody registered
+    spellings = ", ".join(str(m.value) for m in cls)
+
+    def encode(value: Any) -> Attribute:
+        if isinstance(value, EnumAttr):
+            value = value.value
+        if not isinstance(value, cls):
+            raise TypeError(f"expected a {cls.__name__} ({spellings}), not {value!r}")
+        return EnumAttr(value)
+
+    return Codec(
+        f"a {cls.__name__} ({spellings})", encode, lambda a: isinstance(a, EnumAttr) and isinstance(a.value, cls)
+    )
+
+
+def _attribute_codec(cls: type[Attribute]) -> Codec:
+    def encode(value: Any) -> Attribute:
+        attribute = value if isinstance(value, Attribute) or issubclass(cls, StructAttr) else cls(value)  # pyright: ignore[reportCallIssue]  (every attribute class but the base takes its value)
+        if not isinstance(attribute, cls):
+            raise TypeError(f"expected a {cls.__name__}, not {value!r}")
+        return attribute
+
+    return Codec(f"a {cls.__name__}", encode, lambda a: isinstance(a, cls))

@@ -1,0 +1,151 @@
+"""Dialects and contexts: which operations, attributes and types are known under which names."""
+
+# A context makes classes for unregistered operations.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import enum
+import importlib
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar
+
+from .attributes import StructAttr, enum_attr_name
+from .errors import IrError
+from .operation import Operation, OpInfo
+from .types import Type
+
+
+class Dialect:
+    """The operations, attributes and types that share a name prefix.
+
+    Args:
+        name: the prefix.
+        ops: op classes named `name.…`.
+        attributes: enumerations (`@enum_attr`) and structured attributes (`@struct_attr`) named `name.…`.
+        types: type mnemonic to a parser of the text between its angle brackets, for `!name.mnemonic<…>`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        ops: Iterable[type[Operation]] = (),
+        attributes: Iterable[type[enum.Enum | StructAttr]] = (),
+        types: Mapping[str, type[Type]] | None = None,
+    ) -> None:
+        self.name = name
+        self.ops: dict[str, type[Operation]] = {}
+        self.attributes: dict[str, type[Any]] = {}
+        self.types = dict(types or {})
+        for op_class in ops:
+            self._check_prefix(op_class.name)
+            if op_class.name in self.ops:
+                raise IrError(f"dialect {name} has two operations {op_class.name}")
+            self.ops[op_class.name] = op_class
+        for attribute in attributes:
+            full = attribute.attr_name if issubclass(attribute, StructAttr) else enum_attr_name(attribute)
+            self._check_prefix(full)
+            self.attributes[full.split(".", 1)[1]] = attribute
+
+    def _check_prefix(self, full_name: str) -> None:
+        if not full_name.startswith(self.name + "."):
+            raise IrError(f"{full_name!r} does not belong to dialect {self.name!r}")
+
+    def __repr__(self) -> str:
+        return f"<Dialect {self.name}: {len(self.ops)} operations>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td><code>{n}</code></td><td>{(c.info.doc.strip().splitlines() or [''])[0]}</td></tr>"
+            for n, c in sorted(self.ops.items())
+        )
+        return f"<table><caption>dialect {self.name}</caption>{rows}</table>"
+
+
+class UnregisteredOp(Operation):
+    """An operation of a dialect that is not loaded. It has any operands, results, attributes and regions."""
+
+    __slots__ = ()
+    name: ClassVar[str] = "<unregistered>"
+    info: ClassVar[OpInfo] = OpInfo("<unregistered>", Operation, frozenset())
+
+
+class IrContext:
+    """The dialects that a parser knows. Dialects may be registered lazily, by the module that defines them."""
+
+    def __init__(self, dialects: Iterable[Dialect] = ()) -> None:
+        self._dialects: dict[str, Dialect] = {}
+        self._lazy: dict[str, str] = {}
+        self._unregistered: dict[str, type[UnregisteredOp]] = {}
+        self.keywords: dict[str, str] = {}
+        for dialect in dialects:
+            self.register(dialect)
+
+    def register(self, dialect: Dialect, keywords: Mapping[str, str] | None = None) -> Dialect:
+        """Make a dialect known. Raises IrError when another one has its name.
+
+        Args:
+            keywords: short spellings of its operations (`module` for `builtin.module`).
+        """
+        known = self._dialects.get(dialect.name)
+        if known is not None and known is not dialect:
+            raise IrError(f"a dialect {dialect.name!r} is registered already")
+        self._lazy.pop(dialect.name, None)
+        self._dialects[dialect.name] = dialect
+        self.keywords.update(keywords or {})
+        return dialect
+
+    def register_lazily(self, name: str, module: str, keywords: Mapping[str, str] | None = None) -> None:
+        """Let the module that holds `DIALECT` be imported when dialect `name` is first needed."""
+        if name not in self._dialects:
+            self._lazy[name] = module
+        self.keywords.update(keywords or {})
+
+    def unregister(self, name: str) -> None:
+        """Forget a dialect. Raises KeyError when it is not known."""
+        if self._lazy.pop(name, None) is None:
+            del self._dialects[name]
+
+    def dialect(self, name: str) -> Dialect | None:
+        """The dialect called `name`, loaded if need be, or None."""
+        found = self._dialects.get(name)
+        if found is None and name in self._lazy:
+            found = self.register(importlib.import_module(self._lazy[name]).DIALECT)
+        return found
+
+    def op_class(self, name: str) -> type[Operation] | None:
+        """The class of operations called `name`, or None."""
+        dialect = self.dialect(name.partition(".")[0])
+        return dialect.ops.get(name) if dialect is not None else None
+
+    def attribute_class(self, dialect_name: str, mnemonic: str) -> type[Any] | None:
+        """The enumeration or structured attribute called `#dialect_name.mnemonic`, or None."""
+        dialect = self.dialect(dialect_name)
+        return dialect.attributes.get(mnemonic) if dialect is not None else None
+
+    def unregistered(self, name: str) -> type[UnregisteredOp]:
+        """The class for operations called `name` that nobody registered; the same class each time."""
+        found = self._unregistered.get(name)
+        if found is None:
+            info = OpInfo(name, UnregisteredOp, frozenset())
+            found = self._unregistered[name] = type(
+                "UnregisteredOp", (UnregisteredOp,), {"__slots__": (), "name": name, "info": info}
+            )
+            info.op_class = found
+        return found
+
+    def __iter__(self) -> Iterator[Dialect]:
+        for name in sorted({*self._dialects, *self._lazy}):
+            dialect = self.dialect(name)
+            if dialect is not None:
+                yield dialect
+
+    def __repr__(self) -> str:
+        return f"<IrContext: {', '.join(sorted({*self._dialects, *self._lazy}))}>"
+
+
+_DEFAULT = IrContext()
+
+
+def default_context() -> IrContext:
+    """The context with the shipped dialects and whatever was registered in it since."""
+    return _DEFAULT

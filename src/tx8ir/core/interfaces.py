@@ -1,0 +1,110 @@
+"""Interfaces: methods that op classes implement inline by inheriting, or that another package attaches to them."""
+
+# An interface attaches itself to the table of an op's info.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from .attributes import Attribute
+from .types import Type
+from .value import Value
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+OpT = TypeVar("OpT", bound="Operation")
+ModelT = TypeVar("ModelT")
+
+
+class Interface:
+    """Base of interfaces. Ask with `op.interface(I)`: an object with I's methods, or None; one dict lookup.
+
+    An op class implements it by inheriting from it. Another package attaches it from outside:
+
+        @Compute.implement(GemmOp)
+        class GemmCompute(Model[GemmOp], Compute):
+            def compute(self, lhs, rhs): ...self.op...
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def implement(cls, *op_classes: type[Operation]) -> Callable[[type[ModelT]], type[ModelT]]:
+        """Attach the decorated `Model` to op classes. Raises TypeError when one implements the interface already."""
+
+        def attach(model: type[ModelT]) -> type[ModelT]:
+            for op_class in op_classes:
+                cls.attach(op_class, model)
+            return model
+
+        return attach
+
+    @classmethod
+    def attach(cls, op_class: type[Operation], model: type[Any]) -> None:
+        """Let `model(op)` answer for `cls` on operations of `op_class`.
+
+        Raises:
+        ------
+            TypeError: `op_class` has an implementation already, or `model` lacks a method of the interface.
+        """
+        table = op_class.info.interfaces
+        if cls in table:
+            raise TypeError(f"{op_class.info.name} implements {cls.__name__} already, in {table[cls].__qualname__}")
+        missing = [n for n, f in vars(cls).items() if callable(f) and not n.startswith("_") and not hasattr(model, n)]
+        if missing:
+            raise TypeError(f"{model.__name__} lacks {', '.join(missing)} of {cls.__name__}")
+        table[cls] = model
+
+
+class Model(Generic[OpT]):
+    """Base of interface implementations that live outside the op class: `self.op` is the operation."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: OpT) -> None:
+        self.op = op
+
+
+class InferTypes(Interface):
+    """Gives the result types. They depend on operand types and attributes alone, so equal questions are answered once."""
+
+    __slots__ = ()
+
+    def infer_types(self) -> Sequence[Type]:
+        """The types of the results. Raises VerifyError when the operands do not fit."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Compute(Interface):
+    """Evaluates the operation in NumPy: the reference semantics."""
+
+    __slots__ = ()
+
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """The result array, or a tuple of them, from the operand arrays.
+
+        Floats come and go in the working precision (float32 or float64); the interpreter rounds to the declared types.
+        """
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Fold(Interface):
+    """Simplifies an operation with one result without making new operations."""
+
+    __slots__ = ()
+
+    def fold(self, operands: Sequence[Attribute | None]) -> Value | Attribute | None:
+        """A value that equals the result, a constant for it, or None. `operands` holds the constants among the operands."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class MemoryEffects(Interface):
+    """Says what storage an operation reads and writes."""
+
+    __slots__ = ()
+
+    def effects(self) -> Any:
+        """The effects, in the terms of the dialect (values for tensors, byte ranges for instructions)."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it

@@ -1,0 +1,240 @@
+"""The text of operations: MLIR's generic syntax, with a short form for module, function and return."""
+
+# Printing walks the linked lists directly.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .attributes import EMPTY_DICT, DictAttr
+from .block import Block, Region
+from .location import quote
+from .operation import Operation
+from .traits import IsolatedFromAbove
+from .types import Type, function_text
+from .value import Value
+
+
+def print_op(op: Operation, *, locations: bool = False, names: bool = False) -> str:
+    """The text of `op` and everything inside it, without a newline at the end. Iterative; O(size).
+
+    Args:
+        locations: write `loc(…)` behind every operation.
+        names: use the names that a front end or a text gave to values, instead of numbers, where they are known.
+    """
+    printer = Printer(locations=locations, names=names)
+    printer.print(op)
+    return printer.text()
+
+
+class Printer:
+    """Collects text. The `print_header` of an op class writes through it and may call everything public."""
+
+    def __init__(self, *, locations: bool = False, names: bool = False) -> None:
+        self._out: list[str] = []
+        self._names: dict[Value, str] = {}
+        self._blocks: dict[Block, str] = {}
+        self._locations = locations
+        self._use_names = names
+        self._taken: dict[str, int] = {}
+        self._next_result = self._next_argument = 0
+        self._signatures: dict[Any, str] = {}
+
+    def text(self) -> str:
+        return "".join(self._out)
+
+    # -- for headers ----------------------------------------------------------------------------------------------
+
+    def write(self, text: str) -> None:
+        self._out.append(text)
+
+    def value(self, value: Value) -> str:
+        """The name of a value; one that was not printed yet (a fragment is shown) gets a name that stands out."""
+        name = self._names.get(value)
+        if name is None:
+            name = self._names[value] = f"%outer{sum(n.startswith('%outer') for n in self._names.values())}"
+        return name
+
+    def arguments(self, block: Block) -> str:
+        """`%arg0: T, %arg1: T` of a block, which gives its arguments their names."""
+        return ", ".join(f"{self._name_argument(a)}: {a._type}" for a in block._args)
+
+    def attributes(self, attributes: DictAttr, skip: Iterable[str] = (), prefix: str = " ") -> str:
+        """The dictionary in braces after `prefix`, or nothing when no entry is left."""
+        for key in skip:
+            if key in attributes:
+                attributes = attributes.without(key)
+        return f"{prefix}{attributes}" if attributes is not EMPTY_DICT else ""
+
+    # -- names ----------------------------------------------------------------------------------------------------
+
+    def _unique(self, name: str) -> str:
+        """A free value name that starts with `name`, its odd characters replaced."""
+        stem = "".join(c if c.isascii() and (c.isalnum() or c in "_.$-") else "_" for c in name) or "_"
+        if stem[0].isdigit():  # a name that starts with a digit could be taken for a number
+            stem = "_" + stem
+        count = self._taken.get(stem, 0)
+        while True:
+            candidate = stem if count == 0 else f"{stem}_{count}"
+            count += 1
+            if candidate not in self._taken:
+                self._taken[stem] = count
+                self._taken[candidate] = max(self._taken.get(candidate, 0), 1)
+                return "%" + candidate
+
+    def _name_argument(self, argument: Value) -> str:
+        name = f"%arg{self._next_argument}"
+        self._next_argument += 1
+        self._names[argument] = name
+        return name
+
+    def _name_results(self, op: Operation) -> str:
+        """Name the results of `op`; what stands in front of ` = `, or nothing."""
+        results = op._results
+        if not results:
+            return ""
+        hint = op._location.name if self._use_names else None
+        if hint is not None:
+            name = self._unique(hint)
+        else:
+            name = f"%{self._next_result}"
+            self._next_result += 1
+        if len(results) == 1:
+            self._names[results[0]] = name
+            return name + " = "
+        for result in results:
+            self._names[result] = f"{name}#{result.index}"
+        return f"{name}:{len(results)} = "
+
+    # -- the traversal --------------------------------------------------------------------------------------------
+
+    def print(self, root: Operation) -> None:
+        """Write `root` and everything inside it."""
+        # What is still to be written: operations from one on (with indent), texts, blocks, counters to restore.
+        work: list[tuple[Any, ...]] = [("op", root, 0, True)]
+        while work:
+            item = work.pop()
+            kind = item[0]
+            if kind == "text":
+                self._out.append(item[1])
+            elif kind == "op":
+                self._print_ops(item[1], item[2], item[3], work)
+            elif kind == "block":
+                self._print_block(item[1], item[2], item[3], work)
+            elif kind == "region":
+                self._print_region(item[1], item[2], work)
+            else:
+                self._next_result, self._next_argument, self._taken = item[1]
+
+    def _print_ops(self, op: Operation | None, indent: int, alone: bool, work: list[tuple[Any, ...]]) -> None:
+        """Write the operations of a block from `op` on, up to the first one with regions; queue the rest."""
+        out, names, signatures = self._out, self._names, self._signatures
+        pad = "  " * indent
+        plain = not self._use_names
+        locations = self._locations
+        while op is not None:
+            header = getattr(op, "print_header", None)
+            if header is None and not op._regions and not op._successors:
+                # The common case, flat: one line made of cached parts.
+                results = op._results
+                if len(results) == 1 and plain:
+                    name = f"%{self._next_result}"
+                    self._next_result += 1
+                    names[results[0]] = name
+                    prefix = f"{pad}{name} = "
+                else:
+                    prefix = pad + self._name_results(op)
+                operands: list[str] = []
+                types: list[Type] = []
+                for use in op._operands:
+                    value = use._value
+                    operands.append(names.get(value) or self.value(value))
+                    types.append(value._type)
+                if len(results) == 1:
+                    key: Any = (*types, results[0]._type)
+                    signature = signatures.get(key)
+                    if signature is None:
+                        signature = signatures[key] = function_text(types, (results[0]._type,))
+                else:
+                    signature = function_text(types, tuple([r._type for r in results]))
+                attributes = op._attributes
+                shown = "" if attributes is EMPTY_DICT else f" {attributes}"
+                location = f" {op._location}" if locations else ""
+                end = "" if alone else "\n"
+                out.append(f'{prefix}"{op.name}"({", ".join(operands)}){shown} : {signature}{location}{end}')
+            else:
+                out.append(pad)
+                if op._regions:
+                    tail = self._open(op, header, work, indent)
+                    if not alone:
+                        work.append(("op", op._next, indent, False))
+                    work.extend(reversed(tail + [("text", "" if alone else "\n")]))
+                    return
+                self._write_flat(op, header)
+                out.append("" if alone else "\n")
+            if alone:
+                return
+            op = op._next
+
+    def _write_flat(self, op: Operation, header: Any) -> None:
+        location = f" {op._location}" if self._locations else ""
+        if header is not None:
+            header(self)
+        else:
+            self.write(self._generic_start(op) + self._generic_end(op))
+        self.write(location)
+
+    def _open(self, op: Operation, header: Any, work: list[tuple[Any, ...]], indent: int) -> list[tuple[Any, ...]]:
+        """Write what stands before the regions of `op`; the work that remains for it."""
+        location = f" {op._location}" if self._locations else ""
+        isolated = op.has_trait(IsolatedFromAbove)
+        tail: list[tuple[Any, ...]] = []
+        if header is None:
+            self.write(self._generic_start(op) + " (")
+        counters = (self._next_result, self._next_argument, self._taken)
+        if isolated:
+            self._next_result = self._next_argument = 0
+            self._taken = {}
+        if header is not None:
+            header(self)
+            tail.append(("text", " "))
+            tail.append(("region", op._regions[0], (indent, False)))
+            tail.append(("text", location))
+        else:
+            for number, region in enumerate(op._regions):
+                tail.append(("text", ", " if number else ""))
+                tail.append(("region", region, (indent, True)))
+            tail.append(("text", f"){self._generic_end(op)}{location}"))
+        if isolated:
+            tail.append(("counters", counters))
+        return tail
+
+    def _print_region(self, region: Region, how: tuple[int, bool], work: list[tuple[Any, ...]]) -> None:
+        indent, label_entry = how
+        self.write("{\n")
+        work.append(("text", "  " * indent + "}"))
+        for number, block in enumerate(region._blocks):
+            self._blocks[block] = f"^bb{number}"
+        many = len(region._blocks) > 1
+        for number, block in reversed(list(enumerate(region._blocks))):
+            labelled = number > 0 or (label_entry and (many or bool(block._args)))
+            work.append(("block", block, indent, labelled))
+
+    def _print_block(self, block: Block, indent: int, labelled: bool, work: list[tuple[Any, ...]]) -> None:
+        if labelled:
+            arguments = self.arguments(block)
+            self.write("  " * indent + self._blocks[block] + (f"({arguments})" if arguments else "") + ":\n")
+        work.append(("op", block._first, indent + 1, False))
+
+    def _generic_start(self, op: Operation) -> str:
+        operands = ", ".join([self.value(use._value) for use in op._operands])
+        results = self._name_results(op)
+        successors = f"[{', '.join(self._blocks.get(b, '^outer') for b in op._successors)}]" if op._successors else ""
+        name = f'"{op.name}"' if op.name.isascii() and '"' not in op.name and "\\" not in op.name else quote(op.name)
+        return f"{results}{name}({operands}){successors}"
+
+    def _generic_end(self, op: Operation) -> str:
+        signature = function_text([u._value._type for u in op._operands], tuple(r._type for r in op._results))
+        attributes = "" if op._attributes is EMPTY_DICT else f" {op._attributes}"
+        return f"{attributes} : {signature}"
