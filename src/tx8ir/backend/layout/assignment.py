@@ -110,12 +110,12 @@ def _add_arc(graph: nx.DiGraph[int], tail: int, head: int, capacity: int | None)
 
 def _sink_side(graph: nx.DiGraph[int], part: set[int]) -> set[int]:
     """The nodes of `part` on the minimal sink side of a minimum cut between the two terminals."""
-    reach = {_DENSE, _ALIGNED} & set(graph)
-    if _ALIGNED not in reach or not any(graph.has_edge(n, _ALIGNED) for n in part):
-        return set()
-    problem: nx.DiGraph[int] = nx.DiGraph(graph.subgraph(part | reach))
-    if problem.has_edge(_DENSE, _ALIGNED):
-        problem.remove_edge(_DENSE, _ALIGNED)  # cut in every labelling: two pinned ops that disagree
+    problem: nx.DiGraph[int] = nx.DiGraph()
     problem.add_node(_DENSE)
+    for node in part:
+        problem.add_edges_from((node, head, data) for head, data in graph.adj[node].items())
+        problem.add_edges_from((_DENSE, node, data) for tail, data in graph.pred[node].items() if tail == _DENSE)
+    if _ALIGNED not in problem:
+        return set()
     _, (_, sink_side) = nx.minimum_cut(problem, _DENSE, _ALIGNED, flow_func=boykov_kolmogorov)
     return sink_side - {_ALIGNED}

@@ -1,0 +1,67 @@
+"""Reading the backend graph: its block, its values, and the layout a value has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.core import Block, Operation, Program, Value, VTensorType
+from tx8ir.dialects import tx8be
+from tx8ir.dialects.tx8be import BackendOp, DevAttr
+from tx8ir.target.layout import MemLayout
+
+#: Logical layouts of convolution weights: all axes but the last flatten, there is no batch.
+WEIGHT_LAYOUTS = ("HWOI", "HWIO", "OIHW")
+
+
+def main_block(program: Program) -> Block:
+    """The block of `main`. Raises `CompileError` when its body is not one block."""
+    blocks = program.main.body.blocks
+    if len(blocks) != 1:
+        raise CompileError(
+            f"main has {len(blocks)} blocks; the backend compiles straight-line programs", op=program.main
+        )
+    return blocks[0]
+
+
+def backend_ops(program: Program) -> Iterator[BackendOp]:
+    """The tx8be ops of `main` in order, groups not entered. The op just given may be erased.
+
+    Raises `CompileError` naming `lower-to-tx8be` at an op of another dialect.
+    """
+    for op in main_block(program):
+        if isinstance(op, BackendOp):
+            yield op
+        elif op.name != "func.return":
+            raise CompileError(f"{op.name} is no backend op; run lower-to-tx8be before this pass", op=op)
+
+
+def tensor_type(value: Value) -> VTensorType | None:
+    """The type of a tensor value, None for `none` and tuples."""
+    return value.type if isinstance(value.type, VTensorType) else None
+
+
+def logical_layout(shape: Sequence[int]) -> str:
+    """The logical layout of a value that is no CNN feature: `Tensor` when dim 0 is 1, else `NTensor` (machine.md §3)."""
+    return "Tensor" if not shape or shape[0] == 1 else "NTensor"
+
+
+def mem_layout(layout_str: str | None, rank: int, *, blocked: bool) -> MemLayout:
+    """The physical layout of a value of this logical layout and rank, dense or channel-blocked.
+
+    Convolution weights have no batch (HWOI is `Cx` over H·W·O); everything else goes by rank.
+    """
+    return MemLayout.for_rank(1 if layout_str in WEIGHT_LAYOUTS else rank, blocked=blocked)
+
+
+def set_mem_layout(op: BackendOp, *, blocked: bool) -> None:
+    """Set `dev_info.mem_layout` of an op with one tensor result, keeping the other fields of a `dev_info` it has."""
+    rank = len(tx8be.ranked(op.results[0], "result").shape)
+    layout = mem_layout(op.layout_str, rank, blocked=blocked)
+    info = op.dev_info if op.dev_info is not None else DevAttr()
+    op.set_attribute("dev_info", info.with_layout(layout))
+
+
+def is_constant(op: Operation | None) -> bool:
+    """True for the ops whose value is known when the program is compiled."""
+    return isinstance(op, tx8be.ConstantOp | tx8be.LoadConstOp)

@@ -1,0 +1,157 @@
+"""`lower-to-tx8be`: from the tensor dialect to the backend graph."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import main_block
+from tx8ir.backend.lowering import elementwise, movement, neural, reduction
+from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
+from tx8ir.core import (
+    Block,
+    Builder,
+    FunctionType,
+    Operation,
+    Program,
+    RankedTensor,
+    TupleType,
+    Value,
+    VerifyError,
+    VTensorType,
+    at_location,
+    f32,
+    i1,
+)
+from tx8ir.dialects import builtin, func, pd, tx8be
+from tx8ir.transforms.pass_manager import Pass, register_pass
+
+RULE_MODULES = (elementwise, movement, neural, reduction)
+"""The modules whose import fills `RULES`."""
+
+UNKNOWN = "Unknown"
+
+
+@register_pass
+@attrs.frozen
+class LowerToTx8be(Pass):
+    """Rewrites `main` in backend ops: Input per argument, the graph, Tuple and Output of the results.
+
+    One to one where there is a backend op; integer powers, split, gelu, grouped convolution and others decompose. A
+    bool value becomes a value mask (1.0/0.0) in the format that was compared. Scalars become `scalar` attributes, a
+    repeated row a rank-1 operand; other broadcasts of constants are expanded here, into new variables, those of
+    variables go through `Broadcast`. A constant row added to a `Gemm` or `Conv`, and a relu behind, fuse into it
+    when nothing else uses the value between.
+
+    Assumes: value semantics, one block, element types the TX8 computes in (`convert-dtype`), images NHWC and filters
+    HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay. Cost: O(ops + expanded bytes).
+    Raises `CompileError` listing every op that cannot be lowered, with its types, the reason and its source; the
+    program is then unchanged.
+    """
+
+    name: ClassVar[str] = "lower-to-tx8be"
+
+    def run(self, program: Program) -> None:
+        old = program.main
+        source = main_block(program)
+        target = Block([argument.type for argument in source.args])
+        lowering = Lowering(program.weights, target)
+        faults: list[tuple[Operation, str]] = []
+        for old_argument, argument in zip(source.args, target.args, strict=True):
+            if not isinstance(argument.type, RankedTensor):
+                raise CompileError(
+                    f"argument {argument.index} of main has type {argument.type}; expected a tensor", op=old
+                )
+            argument.type = argument.type.to_vtensor()
+            with Builder.at_end(target), at_location(old.location):
+                entry = tx8be.InputOp(argument, layout_str=UNKNOWN)
+            lowering.values[old_argument] = entry.y
+            try:
+                check_type(ranked_type(old_argument))
+                if argument.type.element is i1:
+                    raise Illegal("a bool argument has no format to be a value mask in; cast it outside")
+            except Illegal as reason:
+                faults.append((old, f"argument {argument.index}: {reason}"))
+        for op in source:
+            if isinstance(op, func.ReturnOp):
+                self._finish(op, lowering, faults)
+            elif not isinstance(op, builtin.ConstantOp | builtin.GetParameterOp | pd.FullOp):
+                self._lower(op, lowering, faults)
+        if faults:
+            raise CompileError(_describe(faults), op=faults[0][0])
+        self._place_constants(lowering, target)
+        self._replace(old, target)
+        for name, variable in lowering.new_variables.items():
+            program.weights[name] = variable
+        self.count("backend ops", len(target))
+        self.count("new variables", len(lowering.new_variables))
+
+    def _lower(self, op: Operation, lowering: Lowering, faults: list[tuple[Operation, str]]) -> None:
+        """Lower one op; a fault gives its results placeholders, so that the ops behind it are looked at too."""
+        rule = RULES.get(type(op))
+        try:
+            if rule is None:
+                raise Illegal("there is no lowering for this op")
+            for result in op.results:
+                check_type(ranked_type(result))
+            with Builder.at_end(lowering.block), at_location(op.location):
+                values = rule(lowering, op)
+        except (Illegal, VerifyError) as reason:
+            faults.append((op, reason.message if isinstance(reason, VerifyError) else str(reason)))
+            for result in op.results:
+                lowering.values[result] = tx8be.ConstantOp(parameter="", y=_placeholder(result)).y
+            return
+        lowering.values.update(zip(op.results, values, strict=True))
+
+    def _finish(self, op: func.ReturnOp, lowering: Lowering, faults: list[tuple[Operation, str]]) -> None:
+        """Tuple, Output and return of the results."""
+        with Builder.at_end(lowering.block), at_location(op.location):
+            try:
+                results = [lowering.get(value) for value in op.operands]
+            except Illegal as reason:
+                faults.append((op, str(reason)))
+                return
+            together = tx8be.TupleOp(results, input_nums=len(results), layout_str=UNKNOWN)
+            output = tx8be.OutputOp(together.y, layout_str=UNKNOWN)
+            func.ReturnOp([output.y])
+
+    def _place_constants(self, lowering: Lowering, target: Block) -> None:
+        """Constants stand behind the inputs, so that they dominate whatever a fusion made use them."""
+        anchor = next(op for op in target if not isinstance(op, tx8be.InputOp))
+        for constant in lowering.constants:
+            if constant is anchor:
+                following = anchor.next_op
+                assert following is not None
+                anchor = following
+            else:
+                constant.move_before(anchor)
+
+    def _replace(self, old: func.FuncOp, target: Block) -> None:
+        """Put the new body into `main` and give it the new type."""
+        inputs = tuple(argument.type for argument in target.args)
+        output = target.last_op
+        assert output is not None
+        results: tuple[TupleType, ...] = tuple(v.type for v in output.operands if isinstance(v.type, TupleType))
+        old.set_attribute("function_type", FunctionType(inputs, results))
+        for block in old.body.blocks:
+            block.erase(by=self.name)
+        old.body.append(target)
+
+
+def _placeholder(result: Value) -> VTensorType:
+    t = result.type
+    if not isinstance(t, RankedTensor):
+        return VTensorType((1,), f32)
+    return t.to_vtensor().with_element(f32) if t.element is i1 else t.to_vtensor()
+
+
+def _describe(faults: list[tuple[Operation, str]]) -> str:
+    lines = [f"{len(faults)} op{'s' if len(faults) > 1 else ''} cannot be lowered to tx8be:"]
+    for op, reason in faults:
+        operands = ", ".join(str(v.type) for v in op.operands)
+        results = ", ".join(str(v.type) for v in op.results)
+        place = f" at {op.location}" if op.location.is_known else ""
+        lines.append(f"  {op.name} ({operands}) -> ({results}){place}: {reason}")
+    return "\n".join(lines)

@@ -1,0 +1,101 @@
+"""Lowering of matrix products and convolutions to the neural engine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
+from tx8ir.core import Value
+from tx8ir.dialects import pd, tx8be
+
+
+@lowers(pd.MatmulOp)
+def lower_matmul(ctx: Lowering, op: pd.MatmulOp) -> Sequence[Value]:
+    """One `Gemm` of rank 2 or 3; other ranks are reshaped around it, a vector operand is a matrix of one row or column."""
+    x_shape, y_shape = ctx.shape(op.x), ctx.shape(op.y)
+    # a vector has no transposed form: [K] is [1, K] on the left, [K, 1] on the right
+    x_shape = (1, *x_shape) if len(x_shape) == 1 else x_shape
+    y_shape = (*y_shape, 1) if len(y_shape) == 1 else y_shape
+    transpose_x = op.transpose_x and len(ctx.shape(op.x)) > 1
+    transpose_y = op.transpose_y and len(ctx.shape(op.y)) > 1
+    lead = np.broadcast_shapes(x_shape[:-2], y_shape[:-2])
+    if not lead:
+        x, y = ctx.reshaped(op.x, x_shape), ctx.reshaped(op.y, y_shape)
+    else:
+        x = _batched(ctx, op.x, x_shape, lead)
+        y = _batched(ctx, op.y, y_shape, lead)
+    gemm = tx8be.GemmOp(x, y, ctx.none(), ctx.none(), transL=transpose_x, transR=transpose_y)
+    ctx.fusable[op.out] = gemm
+    return [ctx.reshape(gemm.out, ctx.shape(op.out))]
+
+
+def _batched(ctx: Lowering, value: Value, shape: tuple[int, ...], lead: tuple[int, ...]) -> Value:
+    """An operand as [B, rows, columns], or [rows, columns] when it has no batch of its own and the engine broadcasts it."""
+    own, matrix = shape[:-2], shape[-2:]
+    if not own:
+        return ctx.reshaped(value, matrix)
+    batch = math.prod(own)
+    if batch == 1 or batch == math.prod(lead):
+        return ctx.reshaped(value, (batch, *matrix))
+    # some batch axes broadcast and some do not: the engine broadcasts all or none
+    if ctx.is_constant(value):
+        full = (math.prod(lead), *matrix)
+        return ctx.derived(value, ("batch", lead), lambda a: np.broadcast_to(a, (*lead, *matrix)).reshape(full))
+    return ctx.reshape(ctx.broadcast(value, (*lead, *matrix)), (math.prod(lead), *matrix))
+
+
+@lowers(pd.Conv2dOp, pd.DepthwiseConv2dOp)
+def lower_conv(ctx: Lowering, op: pd.Conv2dOp) -> Sequence[Value]:
+    """One `Conv`; a grouped convolution that is not depthwise becomes one `Conv` per group of channels."""
+    if op.data_format != "NHWC" or op.filter_format != "HWOI":
+        raise Illegal(f"data is {op.data_format} and filter {op.filter_format}; expected NHWC and HWOI: run nhwc")
+    channels = ctx.shape(op.input)[3]
+    bias = ctx.none() if op.bias is None else ctx.vector(op.bias)
+    if op.groups not in (1, channels):
+        if op.bias is not None:
+            raise Illegal(
+                f"a convolution in {op.groups} groups of {channels} channels takes its bias by a separate add"
+            )
+        return [_grouped(ctx, op)]
+    conv = tx8be.ConvOp(
+        ctx.get(op.input), ctx.get(op.filter), bias, ctx.none(),
+        strides=op.strides, pads=op.pads, dilations=op.dilations, groups=op.groups,
+    )  # fmt: skip
+    ctx.fusable[op.out] = conv
+    return [conv.out]
+
+
+def _grouped(ctx: Lowering, op: pd.Conv2dOp) -> Value:
+    n, h, w, channels = ctx.shape(op.input)
+    kh, kw, outputs, inputs = ctx.shape(op.filter)
+    step = outputs // op.groups
+    parts: list[Value] = []
+    for g in range(op.groups):
+        x = ctx.sliced(op.input, (0, 0, 0, g * inputs), (n, h, w, (g + 1) * inputs))
+        weight = ctx.sliced(op.filter, (0, 0, g * step, 0), (kh, kw, (g + 1) * step, inputs))
+        none = ctx.none()
+        conv = tx8be.ConvOp(x, weight, none, ctx.none(), strides=op.strides, pads=op.pads, dilations=op.dilations)
+        parts.append(conv.out)
+    assert channels == op.groups * inputs
+    return tx8be.ConcatenateOp(parts, axis=3).y
+
+
+@lowers(pd.BatchNormOp)
+def lower_batch_norm(ctx: Lowering, op: pd.BatchNormOp) -> Sequence[Value]:
+    """Y = x * a + b with a = scale / sqrt(variance + epsilon) and b = bias - mean * a, computed here in fp64."""
+    if op.channel_axis != len(ctx.shape(op.x)) - 1:
+        raise Illegal(f"data is {op.data_format}; expected NHWC: run nhwc")
+    statistics = [v for v in (op.mean, op.variance, op.scale, op.bias) if v is not None]
+    if not all(ctx.is_constant(v) for v in statistics):
+        raise Illegal("mean, variance, scale and bias are not all immutable parameters")
+    mean, variance = ctx.array(op.mean).astype(np.float64), ctx.array(op.variance).astype(np.float64)
+    factor = 1 / np.sqrt(variance + op.epsilon)
+    factor = factor if op.scale is None else factor * ctx.array(op.scale).astype(np.float64)
+    offset = -mean * factor
+    offset = offset if op.bias is None else offset + ctx.array(op.bias).astype(np.float64)
+    element = ranked_type(op.x).element
+    scaled = tx8be.MulOp(ctx.get(op.x), ctx.new_constant("batch_norm.scale", factor, element))
+    return [tx8be.AddOp(scaled.out, ctx.new_constant("batch_norm.offset", offset, element)).out]
