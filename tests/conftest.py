@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 
-# Plain `pytest` uses `dev`; `make test` asks for `ci` (the same examples every time), `make test-nightly` for `nightly`.
+# Plain `pytest` uses `dev`, `make test` uses `ci` (the same examples every time), `make test-nightly` uses `nightly`.
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=_SLOW)
 settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, suppress_health_check=_SLOW)

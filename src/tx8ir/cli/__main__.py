@@ -1,0 +1,7 @@
+"""``python -m tx8ir.cli`` is the `tx8ir` command."""
+
+from __future__ import annotations
+
+from tx8ir.cli import main
+
+main()

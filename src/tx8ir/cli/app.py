@@ -1,0 +1,194 @@
+"""The commands of `tx8ir`."""
+
+from __future__ import annotations
+
+import enum
+import importlib.metadata
+import platform
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
+from tx8ir.cli.data import load_program, read_data
+from tx8ir.core import IrError
+from tx8ir.executable import CompileOptions, Dtype, Executable, compile, lower
+from tx8ir.testing import check_outputs
+from tx8ir.transforms.pass_manager import PassManager
+from tx8ir.viz import Report, Table
+
+app = typer.Typer(
+    name="tx8ir",
+    help="Compile models to TX8 instructions, simulate them, and look at every step between.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class DtypeOption(enum.Enum):
+    """Values of ``--dtype``."""
+
+    FP32 = "fp32"
+    BF16 = "bf16"
+    FP16 = "fp16"
+
+
+_DTYPES: dict[DtypeOption, Dtype] = {
+    DtypeOption.FP32: "float32",
+    DtypeOption.BF16: "bfloat16",
+    DtypeOption.FP16: "float16",
+}
+
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="an ONNX file, IR text (.mlir), or a saved program's folder")
+]
+DtypeArgument = Annotated[
+    DtypeOption | None, typer.Option("--dtype", help="floating-point format to compute in; default: the model's own")
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="print the time and size of every stage")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(
+            f"tx8ir {importlib.metadata.version('tx8ir')} (Python {platform.python_version()}, NumPy {np.__version__})"
+        )
+        raise typer.Exit
+
+
+@app.callback()
+def _options(  # pyright: ignore[reportUnusedFunction]  # typer calls it
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="print the version and exit")
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command()
+def run(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="an ONNX file, IR text, a saved program, or a saved executable")
+    ],
+    inputs: Annotated[
+        Path | None,
+        typer.Option(help="an .npz file with the inputs, by name or as in_NAME; out_I and ref64_I are references"),
+    ] = None,
+    dtype: DtypeArgument = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="compare the outputs; exit with status 1 if one is wrong")
+    ] = False,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="write the executable and outputs.npz into this folder")
+    ] = None,
+    verbose: Verbose = False,
+) -> None:
+    """Compile MODEL, run it on the simulated chip, and print what came out and what it cost.
+
+    --check compares each output with the reference interpreter in fp64 and with the references in the file of
+    inputs. An output may be off by three times the error that rounding in the chosen format causes by itself, plus
+    8 ulp of the largest.
+    """
+    progress = StageProgress()
+    out = console()
+    with user_errors(progress):
+        saved = Executable.is_saved(model)
+        if saved and (check or dtype is not None):
+            raise IrError(f"{model} is an executable: --dtype and --check need the model it was compiled from")
+        program = None if saved else load_program(model)
+        options = _compile_options(dtype)
+        executable = Executable.load(model) if program is None else compile(program, options=options, progress=progress)
+        data = read_data(inputs, executable.signature)
+        with progress.stage("simulate"):
+            outputs = executable.run(data.inputs)
+        if save is not None:
+            executable.save(save)
+            np.savez(save / "outputs.npz", allow_pickle=False, **outputs)
+
+        _print_report(executable.report, verbose=verbose)
+        print_table(out, _outputs_table(outputs))
+        if not check or program is None:
+            return
+        with progress.stage("check against the reference interpreter"):
+            result = check_outputs(program, data.inputs, outputs, options=options, references=data.references)
+    print_table(out, result.table)
+    if not result.passed:
+        console(stderr=True).print(Text("check failed: an error exceeds its bound", style="bold red"))
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+@app.command("compile")
+def compile_command(
+    model: Model,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to write the executable into")],
+    dtype: DtypeArgument = None,
+    verbose: Verbose = False,
+) -> None:
+    """Compile MODEL and save the executable into DIR, which ``tx8ir run DIR`` runs."""
+    progress = StageProgress()
+    with user_errors(progress):
+        executable = compile(load_program(model), options=_compile_options(dtype), progress=progress)
+        executable.save(output)
+        _print_report(executable.report, verbose=verbose)
+
+
+@app.command("print")
+def print_command(
+    model: Model,
+    after: Annotated[
+        str | None, typer.Option(metavar="PASS", help="print it as it is after this stage of the compilation")
+    ] = None,
+    dtype: DtypeArgument = None,
+) -> None:
+    """Print MODEL as IR text."""
+    with user_errors(StageProgress()):
+        program = load_program(model)
+        if after is not None:
+            program = lower(program, _compile_options(dtype), through=after)
+        print(program)
+
+
+@app.command()
+def opt(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="IR text, a saved program's folder, or an ONNX file")],
+    passes: Annotated[str, typer.Option(help='passes to run, as "canonicalize,layout-align{mode=greedy},cse"')],
+) -> None:
+    """Run passes over FILE, verifying after each one, and print the result."""
+    with user_errors(StageProgress()):
+        program = load_program(file)
+        PassManager.parse(passes).run(program)
+        print(program)
+
+
+def _compile_options(dtype: DtypeOption | None) -> CompileOptions:
+    return CompileOptions(dtype=None if dtype is None else _DTYPES[dtype])
+
+
+def _print_report(report: Report, *, verbose: bool) -> None:
+    out = console()
+    stages, program = report.compilation.tables
+    if verbose:
+        print_table(out, stages)
+    else:
+        out.print(Text(stages.title, style="bold"))
+        out.print()
+    print_table(out, program)
+    if report.run is not None:
+        for table in report.run.tables:
+            print_table(out, table)
+
+
+def _outputs_table(outputs: dict[str, np.ndarray]) -> Table:
+    def values(array: np.ndarray) -> str:
+        flat = array.reshape(-1)
+        return ", ".join(f"{value:.5g}" for value in flat[:4]) + (", ..." if flat.size > 4 else "")
+
+    return Table(
+        "outputs",
+        ("name", "type", "shape", "values"),
+        tuple((name, str(array.dtype), str(array.shape), values(array)) for name, array in outputs.items()),
+    )

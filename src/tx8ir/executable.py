@@ -1,0 +1,392 @@
+"""From a program to an executable: the compile pipeline, and running its result on the simulator."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Literal, Protocol, cast
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tx8ir.core import DYNAMIC, IrError, Program, RankedTensor, ScalarType, Type
+from tx8ir.dialects import tx8
+from tx8ir.sim import Simulator
+from tx8ir.target.chip import TX8, Target
+from tx8ir.target.rounding import convert
+from tx8ir.transforms.pass_manager import Pass, PassManager
+from tx8ir.viz.report import CompileReport, Report, RunReport, Stage
+
+Dtype = Literal["float32", "bfloat16", "float16"]
+
+_ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+_SAVE_FORMAT: Final = 1
+_MANIFEST: Final = "executable.json"
+
+
+class InputError(ValueError):
+    """What was given to an executable does not fit its inputs: a name is missing or unknown, a shape or a type is
+    wrong, or a value does not fit the integer type the chip computes in. The message says what was expected and
+    what was given.
+    """
+
+
+@attrs.frozen
+class CompileOptions:
+    """How to compile.
+
+    dtype: format of the floating-point computation; None keeps the formats of the program. Integers of 64 bits always
+        become 32 bits wide, with a range check on the inputs of every run.
+    """
+
+    dtype: Dtype | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.in_(_ELEMENT_OF_DTYPE))
+    )
+
+
+class Progress(Protocol):
+    """Called when a stage starts (``seconds`` is None) and when it has ended (its wall time, verification included)."""
+
+    def __call__(self, stage: str, seconds: float | None) -> None: ...
+
+
+@attrs.frozen
+class Port:
+    """One input or output as the source program declares it: public name, shape (-1 where dynamic) and element type
+    name.
+    """
+
+    name: str
+    shape: tuple[int, ...] = attrs.field(converter=tuple)
+    element: str
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy type of the element."""
+        return ScalarType.of(self.element).dtype
+
+    def __str__(self) -> str:
+        return f"{self.name}: {'x'.join(['?' if n == DYNAMIC else str(n) for n in self.shape] + [self.element])}"
+
+
+@attrs.frozen
+class Signature:
+    """Inputs and outputs of a program, in order, as its ``main`` function declares them."""
+
+    inputs: tuple[Port, ...] = attrs.field(converter=tuple)
+    outputs: tuple[Port, ...] = attrs.field(converter=tuple)
+
+    @classmethod
+    def of(cls, program: Program) -> Signature:
+        """The signature of ``main``. Raises `IrError` when an input or output is not a tensor."""
+
+        def ports(what: str, types: Mapping[str, Type]) -> list[Port]:
+            found: list[Port] = []
+            for name, kind in types.items():
+                if not isinstance(kind, RankedTensor):
+                    raise IrError(f"{what} '{name}' has type {kind}; only tensors can be compiled", op=program.main)
+                found.append(Port(name, kind.shape, str(kind.element)))
+            return found
+
+        return cls(ports("input", program.inputs), ports("output", program.outputs))
+
+
+def pipeline(options: CompileOptions = CompileOptions()) -> PassManager:
+    """The passes that `compile` runs for these options, in order."""
+    return PassManager.parse(",".join(_stages(options)))
+
+
+def _stages(options: CompileOptions) -> list[str]:
+    element = f"{{dtype={_ELEMENT_OF_DTYPE[options.dtype]}}}" if options.dtype is not None else ""
+    return [
+        f"convert-dtype{element}",
+        "nhwc",
+        "canonicalize",
+        "constant-fold",
+        "cse",
+        "dce",
+        "lower-to-tx8be",
+        "layout-init",
+        "layout-transmit",
+        "layout-align",
+        "layout-optimize",
+        "load-constants",
+        "group-default",
+        "group-load-store",
+        "group-mapping",
+        "group-barriers",
+        "shard-and-split",
+        "allocate-spm",
+        "allocate-ddr",
+        "generate-tx8",
+    ]
+
+
+def lower(program: Program, options: CompileOptions = CompileOptions(), *, through: str) -> Program:
+    """A copy of `program` after the stages of `compile` up to and including the pass `through`.
+
+    Raises `IrError` when no stage has that name, and what the stages raise.
+    """
+    passes = pipeline(options).passes
+    names = [p.name for p in passes]
+    if through not in names:
+        raise IrError(f"no stage is named '{through}'; stages are {', '.join(names)}")
+    working = program.clone()
+    PassManager(passes[: names.index(through) + 1]).run(working)
+    return working
+
+
+def compile(
+    program: Program,
+    target: Target = TX8,
+    options: CompileOptions = CompileOptions(),
+    *,
+    keep_stages: bool = False,
+    progress: Progress | None = None,
+) -> Executable:
+    """Compiles `program` (dialects ``pd`` and ``builtin``) into an executable for `target`.
+
+    The program itself is not changed. It is verified before the first stage and after each one.
+
+    keep_stages: keep the program's text after every stage, as `Executable.stages`.
+    progress: told when each stage starts and ends.
+
+    Raises `IrError` (usually a `PassError`, which names the stage, or a `VerifyError`) with the operation concerned
+    and its location when the program is invalid or cannot be compiled.
+    """
+    signature = Signature.of(program)
+    ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
+    working = program.clone()
+    manager = pipeline(options)
+    upcoming = [p.name for p in manager.passes]
+    done: list[Stage] = []
+    texts: dict[str, str] = {}
+    spm_peak = 0
+    started = time.perf_counter()
+
+    def on_stage(finished: Pass, now: Program, seconds: float) -> None:
+        nonlocal started, spm_peak
+        seconds = time.perf_counter() - started
+        count = 0
+        for op in now.module.walk():
+            count += 1
+            spm_peak = max(spm_peak, _spm_size(op.attributes))
+        done.append(Stage(finished.name, seconds, count, dict(finished.statistics)))
+        if keep_stages:
+            texts[finished.name] = str(now)
+        if progress is not None:
+            progress(finished.name, seconds)
+            if len(done) < len(upcoming):
+                progress(upcoming[len(done)], None)
+        started = time.perf_counter()
+
+    if progress is not None:
+        progress(upcoming[0], None)
+    manager.run(working, verify_each=True, on_stage=on_stage)
+    report = CompileReport(
+        target=target.name,
+        dtype=options.dtype or "the program's own formats",
+        stages=tuple(done),
+        ops_by_dialect=dict(ops_by_dialect),
+        instructions=_count_instructions(working),
+        spm_peak_bytes=spm_peak,
+        spm_bytes=target.spm_allocatable[1] - target.spm_allocatable[0],
+        ddr_bytes=_ddr_bytes(working),
+    )
+    return Executable(working, signature, report, target=target, stages=texts)
+
+
+class Executable:
+    """A compiled program and what is needed to run it: its signature, its target and the report of its compilation.
+
+    program: the `tx8` instruction program with its constant segments.
+    signature: the inputs and outputs of the source program; `run` takes and returns arrays of these types.
+    stages: text of the program after each stage, by pass name; empty unless asked for at compile time.
+    """
+
+    def __init__(
+        self,
+        program: Program,
+        signature: Signature,
+        compilation: CompileReport,
+        *,
+        target: Target = TX8,
+        stages: Mapping[str, str] | None = None,
+    ) -> None:
+        self.program = program
+        self.signature = signature
+        self.target = target
+        self.stages = dict(stages or {})
+        self._compilation = compilation
+        self._latest: RunReport | None = None
+        inputs = (op for op in program.module.walk() if isinstance(op, tx8.InputOp))
+        self._elements = {op.port_name: op.tensor.element for op in inputs}
+        self._simulator = Simulator(program, target)
+
+    @property
+    def report(self) -> Report:
+        """What the compilation did and, after a run, what the latest run cost."""
+        return Report(self._compilation, self._latest)
+
+    def run(self, inputs: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> dict[str, NDArray[Any]]:
+        """Runs the program on the simulator and returns its outputs by name, in the types of the source program.
+
+        Inputs are given by name, as keywords or (for names that are no Python identifiers) in a mapping. A
+        floating-point input takes any floating-point array and rounds it to the format the chip computes in; an
+        integer input takes any integer array whose values fit.
+
+        Raises `InputError` when the inputs do not fit the signature, `tx8ir.sim.SimError` when the program misbehaves.
+        """
+        given = {**(inputs or {}), **named}
+        feeds = prepare_inputs(self.signature, given, self._elements)
+        started = time.perf_counter()
+        result = self._simulator.run(feeds)
+        self._latest = RunReport(result.report, time.perf_counter() - started)
+        return {port.name: _to_port(port, result.outputs[port.name]) for port in self.signature.outputs}
+
+    def save(self, path: str | Path) -> None:
+        """Writes the executable into the folder `path` (made if needed): program, constants and manifest."""
+        folder = Path(path)
+        self.program.save(folder)
+        manifest = {
+            "format": _SAVE_FORMAT,
+            "target": self.target.name,
+            "signature": attrs.asdict(self.signature),
+            "compilation": attrs.asdict(self._compilation),
+        }
+        (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+
+    @staticmethod
+    def is_saved(path: str | Path) -> bool:
+        """Whether `path` is a folder that `save` wrote, going by its manifest file."""
+        return (Path(path) / _MANIFEST).is_file()
+
+    @classmethod
+    def load(cls, path: str | Path, target: Target = TX8) -> Executable:
+        """Reads what `save` wrote. Raises `IrError` when the folder holds something else or is for another target."""
+        folder = Path(path)
+        manifest_path = folder / _MANIFEST
+        if not manifest_path.is_file():
+            raise IrError(f"{folder} is not a saved executable: it has no {_MANIFEST}")
+        try:
+            manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
+            if manifest["format"] != _SAVE_FORMAT:
+                raise IrError(f"{manifest_path}: format {manifest['format']}; this version reads format {_SAVE_FORMAT}")
+            if manifest["target"] != target.name:
+                raise IrError(f"{folder} was compiled for target {manifest['target']}, not for {target.name}")
+            ports = {side: [Port(**port) for port in manifest["signature"][side]] for side in ("inputs", "outputs")}
+            compilation = manifest["compilation"]
+            compilation["stages"] = tuple(Stage(**stage) for stage in compilation["stages"])
+            report = CompileReport(**compilation)
+        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+            raise IrError(f"{manifest_path} is damaged: {type(error).__name__}: {error}") from error
+        return cls(Program.load(folder), Signature(**ports), report, target=target)
+
+    def __str__(self) -> str:
+        def side(ports: tuple[Port, ...]) -> str:
+            return ", ".join(map(str, ports))
+
+        return f"Executable({side(self.signature.inputs)}) -> ({side(self.signature.outputs)}) for {self.target.name}"
+
+    def _repr_html_(self) -> str:
+        return self.report._repr_html_()  # pyright: ignore[reportPrivateUsage]  # the name is IPython's
+
+
+def prepare_inputs(
+    signature: Signature, given: Mapping[str, ArrayLike], elements: Mapping[str, ScalarType]
+) -> dict[str, NDArray[Any]]:
+    """Checks `given` against a signature and converts it to the element types that a compiled program reads.
+
+    elements: by input name; an input that is not in it was found to be unused: it is checked, and left out.
+
+    Raises `InputError`.
+    """
+    ports = {port.name: port for port in signature.inputs}
+    expected = "; expected inputs: " + (", ".join(map(str, ports.values())) or "none")
+    unknown = [name for name in given if name not in ports]
+    if unknown:
+        raise InputError(f"unknown input{'s'[: len(unknown) > 1]} {_quoted(unknown)}{expected}")
+    missing = [name for name in ports if name not in given]
+    if missing:
+        raise InputError(f"missing input{'s'[: len(missing) > 1]} {_quoted(missing)}{expected}")
+    arrays = {name: _checked(port, given[name]) for name, port in ports.items()}
+    return {name: _to_device(ports[name], arrays[name], element) for name, element in elements.items()}
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _kind(dtype: np.dtype[Any]) -> str:
+    """``float``, ``integer``, ``bool`` or ``other``; the small formats of ml_dtypes count as what they are."""
+    if dtype.kind == "b":
+        return "bool"
+    if dtype.kind in "iu" or (dtype.kind == "V" and "int" in dtype.name):
+        return "integer"
+    if dtype.kind == "f" or (dtype.kind == "V" and "float" in dtype.name):
+        return "float"
+    return "other"
+
+
+def _checked(port: Port, value: ArrayLike) -> NDArray[Any]:
+    """`value` as an array of the port's shape and of a type the port takes, or an `InputError`."""
+    array = np.asarray(value)
+    wanted, got = _kind(port.dtype), _kind(array.dtype)
+    if wanted != got:
+        raise InputError(f"input '{port.name}' takes {wanted} values ({port.element}); given: {array.dtype}")
+    fits = len(array.shape) == len(port.shape) and all(
+        want in (DYNAMIC, have) for want, have in zip(port.shape, array.shape, strict=True)
+    )
+    if not fits:
+        raise InputError(f"input '{port.name}' has shape {_shape(port.shape)}; given: {_shape(array.shape)}")
+    return array
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"({', '.join('?' if n == DYNAMIC else str(n) for n in shape)})"
+
+
+def _to_device(port: Port, array: NDArray[Any], scalar: ScalarType) -> NDArray[Any]:
+    """`array` in the format the compiled program reads; integers that do not fit are an `InputError`."""
+    if _kind(array.dtype) == "integer":
+        limits = np.iinfo(scalar.dtype)
+        outside = (array < limits.min) | (array > limits.max)
+        if outside.any():
+            index = tuple(int(i) for i in np.argwhere(outside)[0])
+            raise InputError(
+                f"input '{port.name}' is computed in {scalar}, from {limits.min} to {limits.max}; "
+                f"given: {array[index]} at index {_shape(index)}"
+            )
+        return array.astype(scalar.dtype)
+    if array.dtype == scalar.dtype:
+        return array
+    if _kind(array.dtype) == "bool":
+        return array.astype(scalar.dtype)
+    return convert(array.astype(np.float32), ScalarType.of("f32").format, scalar.format)
+
+
+def _to_port(port: Port, array: NDArray[Any]) -> NDArray[Any]:
+    """A result in the type the source program declares: widening, therefore exact."""
+    return array.astype(port.dtype, copy=False)
+
+
+def _spm_size(attributes: Mapping[str, Any]) -> int:
+    size = attributes.get("spm_alloc_size")
+    return cast(int, size.value) if size is not None else 0
+
+
+def _count_instructions(program: Program) -> dict[str, int]:
+    counts = Counter(op.name.removeprefix("tx8.") for op in program.module.walk() if isinstance(op, tx8.Instruction))
+    return dict(counts.most_common())
+
+
+def _ddr_bytes(program: Program) -> dict[str, int]:
+    sizes: Counter[str] = Counter()
+    for op in program.module.walk():
+        if isinstance(op, tx8.SegmentOp):
+            sizes[op.kind] += op.size
+    return dict(sizes)

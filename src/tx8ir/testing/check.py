@@ -1,0 +1,215 @@
+"""Whether a compiled program computes what its source program says, within a bound that comes from the formats used.
+
+The bound. Let `exact` be the source program evaluated in fp64 and `rounded` the same program in the compiled
+formats, evaluated by the reference interpreter, which accumulates in fp32 and rounds each operation's result once.
+The simulator rounds in the same places, but may sum in another order and use other (2-ulp) functions, so its error
+is of the same size:
+
+    max |simulated - exact|  <=  3 * max |rounded - exact| + 8 ulp(max |exact|)
+
+with ulp in the output's compiled format. The bound is measured on the same inputs, so a program that loses digits
+by itself (cancellation, a wide sum) gets the room it needs and a well-conditioned one gets none. Integer and
+boolean outputs must be equal.
+
+A reference from elsewhere is an output computed by another implementation. In fp64 it must fit the same bound. In a
+narrower format it carries rounding errors of its own, bounded the same way in that format: the two bounds are added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tx8ir.core import Program, ScalarType
+from tx8ir.executable import CompileOptions, Dtype, Signature, compile, lower, prepare_inputs
+from tx8ir.interpreter import Interpreter
+from tx8ir.target.chip import TX8, Target
+from tx8ir.target.formats import Format
+from tx8ir.viz import Table
+
+RATIO = 3.0
+"""How many times the interpreter's own rounding error the simulator may be off (architecture.md, "One way through")."""
+ULPS = 8
+"""Units in the last place of the largest output that are allowed on top: a result the interpreter happens to get
+exactly.
+"""
+
+_DTYPE_OF_NUMPY: Final[Mapping[str, Dtype]] = {"float32": "float32", "bfloat16": "bfloat16", "float16": "float16"}
+
+
+@attrs.frozen
+class OutputCheck:
+    """One output compared with one reference.
+
+    largest: the largest magnitude of the reference.
+    error: max |simulated - reference|; `bound`: what it may be. Both are 0 for equal integers.
+    """
+
+    output: str
+    reference: str
+    element: str
+    largest: float
+    error: float
+    bound: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the error is within the bound (a NaN is not)."""
+        return self.error <= self.bound
+
+
+@attrs.frozen
+class CheckResult:
+    """Every output compared with every reference."""
+
+    outputs: tuple[OutputCheck, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every comparison passed."""
+        return all(check.passed for check in self.outputs)
+
+    @property
+    def table(self) -> Table:
+        """The comparisons as a table; errors and bounds relative to the largest output."""
+
+        def relative(value: float, check: OutputCheck) -> str:
+            return f"{value / check.largest:.2e}" if check.largest else f"{value:.2e}"
+
+        return Table(
+            "check: error and bound relative to the largest output",
+            ("output", "computed in", "reference", "largest", "error", "bound", "result"),
+            tuple(
+                (
+                    check.output,
+                    check.element,
+                    check.reference,
+                    f"{check.largest:.4g}",
+                    relative(check.error, check),
+                    relative(check.bound, check),
+                    "passed" if check.passed else "FAILED",
+                )
+                for check in self.outputs
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+
+def check(
+    program: Program,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    *,
+    options: CompileOptions = CompileOptions(),
+    target: Target = TX8,
+    seed: int = 0,
+) -> CheckResult:
+    """Compiles and simulates `program` and compares its outputs with the reference interpreter.
+
+    inputs: by name; without them normally distributed floats, integers in [0, 2) and random truth values from `seed`.
+
+    Raises what `tx8ir.compile` and `Executable.run` raise.
+    """
+    feeds = dict(inputs) if inputs is not None else random_inputs(Signature.of(program), seed)
+    outputs = compile(program, target, options).run(feeds)
+    return check_outputs(program, feeds, outputs, options=options)
+
+
+def random_inputs(signature: Signature, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Inputs of a signature from a seed: normally distributed floats, integers in [0, 2), random truth values."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, NDArray[Any]] = {}
+    for port in signature.inputs:
+        if ScalarType.of(port.element).format.is_float:
+            found[port.name] = rng.standard_normal(port.shape).astype(port.dtype)
+        else:
+            found[port.name] = rng.integers(0, 2, port.shape).astype(port.dtype)
+    return found
+
+
+def check_outputs(
+    program: Program,
+    inputs: Mapping[str, ArrayLike],
+    outputs: Mapping[str, NDArray[Any]],
+    *,
+    options: CompileOptions = CompileOptions(),
+    references: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
+) -> CheckResult:
+    """Compares outputs of a simulated run with the reference interpreter in fp64 and with references from elsewhere.
+
+    program: the source program; `options` are those it was compiled with.
+    references: label to outputs by name; a reference need not have every output.
+
+    Raises `ValueError` when a reference has an output the program does not have or of another shape.
+    """
+    ports = {port.name: port for port in Signature.of(program).outputs}
+    exact = Interpreter(program, "fp64").run(inputs)
+    own = _rounded(program, inputs, options)
+    checks: list[OutputCheck] = []
+    bounds: dict[str, float] = {}
+    for name in ports:
+        rounded, element = own[name]
+        bounds[name] = _bound(exact[name], rounded, element)
+        checks.append(_compare(name, "interpreter fp64", str(element), exact[name], outputs[name], bounds[name]))
+    for label, reference in (references or {}).items():
+        for name, array in reference.items():
+            if name not in ports or array.shape != exact[name].shape:
+                known = ", ".join(map(str, ports.values()))
+                raise ValueError(f"{label} has '{name}' of shape {array.shape}; outputs of the program are {known}")
+            bound = bounds[name]
+            dtype = _DTYPE_OF_NUMPY.get(array.dtype.name)
+            if dtype is not None:
+                rounded, element = _rounded(program, inputs, attrs.evolve(options, dtype=dtype))[name]
+                bound += _bound(exact[name], rounded, element)
+            checks.append(_compare(name, label, str(own[name][1]), array, outputs[name], bound))
+    return CheckResult(tuple(checks))
+
+
+def _rounded(
+    program: Program, inputs: Mapping[str, ArrayLike], options: CompileOptions
+) -> dict[str, tuple[NDArray[Any], ScalarType]]:
+    """Outputs of the backend graph in the interpreter, one rounding per operation, with the type each is computed
+    in.
+    """
+    lowered = lower(program, options, through="lower-to-tx8be")
+    signature = Signature.of(lowered)
+    elements = {port.name: ScalarType.of(port.element) for port in signature.inputs}
+    feeds = prepare_inputs(Signature.of(program), inputs, elements)
+    found = Interpreter(lowered, "native").run(feeds)
+    return {port.name: (found[port.name], ScalarType.of(port.element)) for port in signature.outputs}
+
+
+def _bound(exact: NDArray[Any], rounded: NDArray[Any], element: ScalarType) -> float:
+    if not element.format.is_float or exact.size == 0:
+        return 0.0
+    largest = float(np.max(np.abs(exact)))
+    return RATIO * _distance(rounded, exact) + ULPS * ulp(largest, element.format)
+
+
+def ulp(value: float, number_format: Format) -> float:
+    """The distance between neighbouring numbers of a floating-point format at `value`; below the normal range,
+    there.
+    """
+    smallest_exponent = 2 - 2 ** (number_format.exponent_bits - 1)
+    exponent = max(math.frexp(value)[1] - 1, smallest_exponent)
+    return math.ldexp(1.0, exponent - number_format.mantissa_bits)
+
+
+def _compare(
+    name: str, label: str, element: str, reference: NDArray[Any], output: NDArray[Any], bound: float
+) -> OutputCheck:
+    largest = float(np.max(np.abs(reference.astype(np.float64)), initial=0.0))
+    return OutputCheck(name, label, element, largest, _distance(output, reference), bound)
+
+
+def _distance(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """The largest difference, computed in fp64; equal infinities and two NaN differ by nothing, other NaN by NaN."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    return float(np.max(np.abs(a[differs] - b[differs]), initial=0.0))

@@ -1,0 +1,7 @@
+"""Reports as text and HTML, and pictures of programs and runs."""
+
+from __future__ import annotations
+
+from tx8ir.viz.report import CompileReport, Report, RunReport, Stage, Table, format_bytes
+
+__all__ = ["CompileReport", "Report", "RunReport", "Stage", "Table", "format_bytes"]
