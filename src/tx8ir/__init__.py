@@ -9,7 +9,12 @@ from . import dialects as dialects  # makes the shipped dialects known to the de
 from .core.program import Program, parse
 
 if TYPE_CHECKING:
-    from . import frontends, interpreter, sim, testing, transforms, viz
+    from . import frontends as frontends
+    from . import interpreter as interpreter
+    from . import sim as sim
+    from . import testing as testing
+    from . import transforms as transforms
+    from . import viz as viz
     from .executable import CompileOptions, Executable, compile
 
 __version__ = "0.1.0"

@@ -93,8 +93,8 @@ class BoolAttr(_Valued):
     __slots__ = ()
     _interned: ClassVar[dict[bool, BoolAttr]] = {}
 
-    def __new__(cls, value: bool) -> BoolAttr:
-        if value.__class__ is not bool and not isinstance(value, np.bool_):
+    def __new__(cls, value: bool | np.bool_) -> BoolAttr:
+        if not isinstance(value, (bool, np.bool_)):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise TypeError(f"expected a bool, not {value!r}")
         return _intern(cls, cls._interned, bool(value), bool(value))
 
@@ -118,9 +118,7 @@ class IntAttr(_Valued):
 
     def __new__(cls, value: int, type: ScalarType = i64) -> IntAttr:
         if value.__class__ is not int:
-            if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
-                raise TypeError(f"expected an int, not {value!r}")
-            value = int(value)
+            value = _as_int(value)
         found = cls._interned.get((value, type))
         if found is None:
             if not type.format.is_integer:
@@ -138,6 +136,18 @@ class IntAttr(_Valued):
 
     def _make_text(self) -> str:
         return f"{self._value} : {self.type}"
+
+
+def _as_int(value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise TypeError(f"expected an int, not {value!r}")
+    return int(cast(int, value))
+
+
+def _as_float(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        raise TypeError(f"expected a float, not {value!r}")
+    return float(cast(float, value))
 
 
 def float_text(value: float, type: ScalarType = f64) -> str:
@@ -162,9 +172,7 @@ class FloatAttr(_Valued):
 
     def __new__(cls, value: float, type: ScalarType = f64) -> FloatAttr:
         if value.__class__ is not float:
-            if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
-                raise TypeError(f"expected a float, not {value!r}")
-            value = float(value)
+            value = _as_float(value)
         if not type.is_float:
             raise TypeError(f"a float attribute has a float type, not {type}")
         if type is not f64:
@@ -467,7 +475,8 @@ class DictAttr(_Valued, Mapping[str, Any]):
     def items(self) -> ItemsView[str, Attribute]:
         return dict(zip(self._keys, self._values, strict=True)).items()
 
-    __hash__ = object.__hash__
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -532,7 +541,11 @@ S_ = TypeVar("S_", bound="type[StructAttr]")
 
 
 def enum_attr(name: str) -> Callable[[E_], E_]:
-    """Make the members of an `enum.Enum` usable as attributes. `name` is `dialect.mnemonic`; member values are the spellings."""
+    """Make the members of an `enum.Enum` usable as attributes.
+
+    Args:
+        name: `dialect.mnemonic`. The member values are the spellings.
+    """
 
     def register(cls: E_) -> E_:
         _split_name(name)
@@ -581,7 +594,7 @@ class StructAttr(Attribute, metaclass=_InternedStruct):
 
 
 def struct_attr(name: str) -> Callable[[S_], S_]:
-    """Register a frozen attrs subclass of `StructAttr` under `dialect.mnemonic`, its text being `#name<{field = value}>`."""
+    """Register a frozen attrs subclass of `StructAttr` as `dialect.mnemonic`; its text is `#name<{field = value}>`."""
 
     def register(cls: S_) -> S_:
         _split_name(name)
@@ -641,7 +654,7 @@ _CONVERT: Final[dict[type, Callable[[Any], Attribute]]] = {
 
 
 def as_attribute(value: Any) -> Attribute:
-    """The attribute for a Python value: bool, int (i64), float (f64), str, sequence, dict, Type, ndarray, enum, or itself.
+    """The attribute for a bool, int (i64), float (f64), str, sequence, dict, Type, ndarray or enum member, or itself.
 
     Raises:
     ------
@@ -656,10 +669,6 @@ def as_attribute(value: Any) -> Attribute:
         return TypeAttr(value)
     if isinstance(value, enum.Enum):
         return EnumAttr(value)
-    if isinstance(value, np.bool_):
-        return BoolAttr(bool(value))
-    if isinstance(value, np.integer):
-        return IntAttr(int(value))
-    if isinstance(value, np.floating):
-        return FloatAttr(float(value))
+    if isinstance(value, (np.bool_, np.integer, np.floating)):
+        return as_attribute(cast(Any, value).item())
     raise TypeError(f"no attribute holds a {type(value).__name__}: {value!r}")

@@ -91,7 +91,7 @@ class Block:
         return from_last if from_last is not None and from_last.has_trait(Terminator) else None
 
     def __iter__(self) -> Iterator[Operation]:
-        """The operations in order. The one just given may be erased or moved; one inserted right behind it is not visited."""
+        """The operations in order. The one just given may be erased or moved; one put behind it is not visited."""
         op = self._first
         while op is not None:
             following = op._next
@@ -138,7 +138,7 @@ class Block:
             self.append(op)
 
     def insert_before(self, op: Operation, anchor: Operation) -> Operation:
-        """Put a detached operation in front of `anchor`. Raises IrError when it is in a block or `anchor` not in this one."""
+        """Put a detached operation in front of `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
         self._check_anchor(anchor)
         self._check_insert(op)
         before = anchor._previous
@@ -159,7 +159,7 @@ class Block:
         return op
 
     def insert_after(self, op: Operation, anchor: Operation) -> Operation:
-        """Put a detached operation behind `anchor`. Raises IrError when it is in a block or `anchor` not in this one."""
+        """Put a detached operation behind `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
         self._check_anchor(anchor)
         following = anchor._next
         return self.append(op) if following is None else self.insert_before(op, following)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ OpT = TypeVar("OpT", bound="Operation")
 
 
 class Builder:
-    """An insertion point. Inside `with builder:` (in this thread) every operation constructed is inserted there, in order.
+    """An insertion point. Inside `with builder:` (in this thread) operations constructed are inserted there, in order.
 
     Args:
         block: the block to insert into.
@@ -71,7 +71,7 @@ class Builder:
 
 
 @contextmanager
-def detached() -> Iterator[None]:
+def detached() -> Generator[None]:
     """Construct operations detached inside the `with`, whatever builder is active around it (passes run anywhere)."""
     outer, STATE.insertion_point = STATE.insertion_point, None
     try:

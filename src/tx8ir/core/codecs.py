@@ -6,7 +6,7 @@ import enum
 import types
 import typing
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import attrs
 import numpy as np
@@ -53,10 +53,11 @@ def _numbers(element: ScalarType, expected: str) -> Codec:
     def encode(value: Any) -> Attribute:
         if isinstance(value, DenseArrayAttr):
             return value
+        if isinstance(value, (int, float, np.integer, np.floating)):  # one number stands for a sequence of one
+            value = (cast(float, value),)
         if isinstance(value, (str, bytes)):
             raise TypeError(f"expected {expected}, not {value!r}")
-        # One number stands for a sequence of one.
-        return DenseArrayAttr((value,) if isinstance(value, (int, float, np.number)) else value, element)
+        return DenseArrayAttr(value, element)
 
     # An array in brackets ([1, 2]) is what other tools write for numbers too.
     def accepts(attr: Attribute) -> bool:

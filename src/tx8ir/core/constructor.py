@@ -74,7 +74,8 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
         body += [
             "uses = []",
             f"for index, value in enumerate(({parts},)):",
-            "    use = new_operand(OpOperand); use._owner = self; use.index = index; use._value = value; use._next = None",
+            "    use = new_operand(OpOperand); use._owner = self; use.index = index; use._value = value",
+            "    use._next = None",
             "    uses.append(use)",
             "self._operands = tuple(uses)",
         ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, overload
 
 from .types import Type
 from .value import OpResult, Value
@@ -45,14 +45,13 @@ class ValueField(Field):
     def accepts(self, type: Type) -> bool:
         if self.constraint is None:
             return True
-        if isinstance(self.constraint, (tuple, _CLASS)):
-            return isinstance(type, self.constraint)
-        return self.constraint(type)
+        constraint = cast(Any, self.constraint)
+        return isinstance(type, constraint) if isinstance(constraint, (tuple, _CLASS)) else constraint(type)
 
     def expected(self) -> str:
         """What the constraint asks for, in words."""
         if isinstance(self.constraint, tuple):
-            return " or ".join(c.__name__ for c in self.constraint)
+            return " or ".join([c.__name__ for c in cast(Any, self.constraint)])  # pyright: ignore[reportUnknownMemberType]
         return getattr(self.constraint, "__name__", "any type").replace("_", " ")
 
 
@@ -148,31 +147,33 @@ class SuccessorField(Field):
     """A declared successor block."""
 
 
-def operand(constraint: Constraint = None, *, doc: str = "") -> Operand:
+# Type checkers build an op class's constructor from these. The specifiers that `Op` lists as such make operands
+# positional and attributes keyword-only; the others read as plain defaults, so that what they declare may be left out.
+
+
+def operand(constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False) -> Operand:
     """One operand, optionally with a constraint on its type."""
     return Operand(constraint, doc)
 
 
-def optional_operand(constraint: Constraint = None, *, doc: str = "", default: None = None) -> OptionalOperand:
+def optional_operand(constraint: Constraint = None, *, doc: str = "") -> OptionalOperand:
     """An operand that may be absent."""
     return OptionalOperand(constraint, doc)
 
 
-def variadic_operand(constraint: Constraint = None, *, doc: str = "") -> VariadicOperand:
+def variadic_operand(
+    constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False
+) -> VariadicOperand:
     """Any number of operands; the constructor takes them as one sequence."""
     return VariadicOperand(constraint, doc)
 
 
-def result(
-    constraint: Constraint = None, *, doc: str = "", default: None = None, kw_only: Literal[True] = True
-) -> Result:
+def result(constraint: Constraint = None, *, doc: str = "") -> Result:
     """One result."""
     return Result(constraint, doc)
 
 
-def variadic_result(
-    constraint: Constraint = None, *, doc: str = "", default: None = None, kw_only: Literal[True] = True
-) -> VariadicResult:
+def variadic_result(constraint: Constraint = None, *, doc: str = "") -> VariadicResult:
     """Any number of results."""
     return VariadicResult(constraint, doc)
 
@@ -191,7 +192,7 @@ def attribute(*, default: Any = MISSING, name: str | None = None, doc: str = "",
     return AttributeField(default, name, doc)
 
 
-def region(*, doc: str = "", default: None = None, kw_only: Literal[True] = True) -> Any:
+def region(*, doc: str = "") -> Any:
     """A region; the constructor makes one with an empty block when it is not given."""
     return RegionField(doc)
 

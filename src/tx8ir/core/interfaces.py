@@ -68,7 +68,7 @@ class Model(Generic[OpT]):
 
 
 class InferTypes(Interface):
-    """Gives the result types. They depend on operand types and attributes alone, so equal questions are answered once."""
+    """Gives the result types. They depend on operand types and attributes alone: it is asked once for each."""
 
     __slots__ = ()
 
@@ -96,7 +96,7 @@ class Fold(Interface):
     __slots__ = ()
 
     def fold(self, operands: Sequence[Attribute | None]) -> Value | Attribute | None:
-        """A value that equals the result, a constant for it, or None. `operands` holds the constants among the operands."""
+        """A value that equals the result, a constant for it, or None. `operands` holds the constants among them."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType
 
@@ -150,7 +150,7 @@ class FusedLocation(Location):
 
 
 def fuse(locations: Iterable[Location], by: str = "") -> Location:
-    """One location for an operation made of several: known parts, each once, nested fusions flattened; O(total parts)."""
+    """One location for an operation made of several: known parts, each once, fusions flattened; O(total parts)."""
     parts: dict[Location, None] = {}
     for location in locations:
         for part in location.locations if isinstance(location, FusedLocation) else (location,):
@@ -188,7 +188,7 @@ STATE = BuildState()
 
 
 @contextmanager
-def at_location(location: Location) -> Iterator[None]:
+def at_location(location: Location) -> Generator[None]:
     """Give every operation constructed inside the `with` (in this thread) `location` instead of its Python line."""
     previous, STATE.location = STATE.location, location
     try:

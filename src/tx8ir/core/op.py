@@ -22,12 +22,8 @@ from .fields import (
     VariadicResult,
     attribute,
     operand,
-    optional_operand,
-    region,
-    result,
     successor,
     variadic_operand,
-    variadic_result,
 )
 from .interfaces import Interface
 from .location import STATE, at_location, python_location
@@ -166,18 +162,7 @@ class OpMeta(type):
         return cls
 
 
-@dataclass_transform(
-    field_specifiers=(
-        operand,
-        optional_operand,
-        variadic_operand,
-        result,
-        variadic_result,
-        attribute,
-        region,
-        successor,
-    )
-)
+@dataclass_transform(kw_only_default=True, field_specifiers=(operand, variadic_operand, attribute, successor))
 class Op(Operation, metaclass=OpMeta):
     """Base of op classes.
 

@@ -360,7 +360,7 @@ def create_unchecked(
     location: Location,
 ) -> Any:
     """An operation from parts that are known to be right: values are values, regions are free."""
-    op = cls.__new__(cls)
+    op: Any = object.__new__(cls)
     if values:
         index = 0
         operands: list[OpOperand] = []
@@ -427,7 +427,7 @@ _tombstones: dict[tuple[type[Operation], str], DictAttr] = {}
 
 
 def erase_unchecked(op: Operation, by: str, where: Location) -> None:
-    """`op.erase(by)` for an operation in a block, without regions, whose results are known to have no uses; O(operands)."""
+    """`op.erase(by)` for an operation in a block, without regions, whose results have no uses; O(operands)."""
     block = cast("Block", op._parent)
     before, after = op._previous, op._next
     if before is None:
@@ -447,7 +447,7 @@ def erase_unchecked(op: Operation, by: str, where: Location) -> None:
 def _tombstone(op: Operation, by: str, where: Location) -> None:
     """Turn an unlinked operation into one that only says who erased it."""
     for result in op._results:
-        result.__class__ = ErasedValue
+        result.__class__ = ErasedValue  # pyright: ignore[reportAttributeAccessIssue]  (same slots)
     key = (op.__class__, by)
     attributes = _tombstones.get(key)
     if attributes is None:

@@ -1,4 +1,4 @@
-"""Reading operations. Iterative, so that nesting is limited by memory alone; operation lines in the printed form go fast."""
+"""Reading operations. Iterative, so that only memory limits nesting; lines in the printed form go fast."""
 
 # The parser links what it makes directly.
 # pyright: reportPrivateUsage=false
@@ -132,8 +132,7 @@ class Parser(AttributeParser):
         module = self.context.op_class("builtin.module")
         if module is None:
             self.fail("several top-level operations need the dialect builtin, to become a module", 0)
-        made = create_unchecked(module, (), (), EMPTY_DICT, (Region([top]),), (), TextLocation(self.source, 0))
-        return made
+        return create_unchecked(module, (), (), EMPTY_DICT, (Region([top]),), (), TextLocation(self.source, 0))
 
     def _fail_with(self, error: Exception) -> NoReturn:
         """Turn what an op class found wrong into a ParseError at the operation being read."""

@@ -169,7 +169,7 @@ class Printer:
                     tail = self._open(op, header, work, indent)
                     if not alone:
                         work.append(("op", op._next, indent, False))
-                    work.extend(reversed(tail + [("text", "" if alone else "\n")]))
+                    work.extend(reversed([*tail, ("text", "" if alone else "\n")]))
                     return
                 self._write_flat(op, header)
                 out.append("" if alone else "\n")

@@ -112,7 +112,7 @@ class RankedTensor(Type):
             raise TypeError(f"the element type of a tensor is a ScalarType, not {element!r}")
         dims: list[int] = []
         for extent in shape:
-            if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)):
+            if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
                 raise TypeError(f"a tensor extent is an int, not {extent!r}")
             if extent < 0 and extent != DYNAMIC:
                 raise ValueError(f"a tensor extent is >= 0 or DYNAMIC (-1), not {extent}")

@@ -56,7 +56,7 @@ class Value:
 
     @property
     def uses(self) -> Iterator[OpOperand]:
-        """The uses, oldest first. The use just given may be changed or removed, and new uses may be added, while iterating."""
+        """The uses, oldest first. The use just given may be changed or removed, and uses may be added."""
         use = self._first_use
         while use is not None:
             following = use._next

@@ -1,4 +1,4 @@
-"""The verifier: structure, use chains, dominance, terminators, isolation, symbols and op constraints, all faults at once."""
+"""The verifier: structure, use chains, dominance, terminators, isolation, symbols and op constraints."""
 
 # It checks the links themselves.
 # pyright: reportPrivateUsage=false
@@ -33,9 +33,8 @@ class VerificationFailed(VerifyError):
     def __init__(self, faults: list[Fault]) -> None:
         self.faults = faults
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
-        super().__init__(f"{count} found\n" + "\n".join(_render(f) for f in faults[:_SHOWN]), faults[0].op)
-        if len(faults) > _SHOWN:
-            self.message += f"\n… and {len(faults) - _SHOWN} more"
+        more = f"\n… and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
+        super().__init__(f"{count} found\n" + "\n".join(map(_render, faults[:_SHOWN])) + more, faults[0].op)
 
     def __str__(self) -> str:
         return self.message
@@ -190,7 +189,7 @@ class _Verifier:
         block: Block,
         barrier: int,
     ) -> None:
-        """Check that `value`, defined in `home`, may be used by `op`: it dominates it, and no isolation lies between."""
+        """Check that `op` may use `value`, defined in `home`: it dominates it, and no isolation lies between."""
         if home is None:
             self._fault(op, f"operand {index} is a result of {value._owner.describe()}, which is in no block")
             return

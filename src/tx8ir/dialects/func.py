@@ -13,7 +13,7 @@ from tx8ir.core.operation import create_unchecked
 from tx8ir.core.parser import Header, Parser
 from tx8ir.core.printer import Printer
 from tx8ir.core.traits import IsolatedFromAbove, Symbol, Terminator
-from tx8ir.core.types import FunctionType, Type
+from tx8ir.core.types import FunctionType, TupleType, Type
 
 
 class FuncOp(Op, name="func.func", traits=(IsolatedFromAbove, Symbol)):
@@ -40,9 +40,12 @@ class FuncOp(Op, name="func.func", traits=(IsolatedFromAbove, Symbol)):
             raise VerifyError(
                 f"the entry block of @{self.sym_name} takes ({shown}), its type is {self.function_type}", self
             )
+        # One tuple of results has a name per element.
+        tuple_of = results[0] if len(results) == 1 else None
+        num_results = len(tuple_of) if isinstance(tuple_of, TupleType) else len(results)
         for key, names, count in (
             ("arg_names", self.arg_names, len(inputs)),
-            ("result_names", self.result_names, len(results)),
+            ("result_names", self.result_names, num_results),
         ):
             if names is not None and (len(names) != count or len(set(names)) != count):
                 raise VerifyError(f"{key} of @{self.sym_name} must be {count} distinct names, not {list(names)}", self)
