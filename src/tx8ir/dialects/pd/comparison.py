@@ -1,0 +1,126 @@
+"""Comparisons, logic on truth values, and selection by a truth value; all broadcast."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import (
+    Commutative,
+    Compute,
+    ElementwiseMappable,
+    HasValueSemantics,
+    InferTypes,
+    Op,
+    Operand,
+    Pure,
+    Result,
+    Type,
+    i1,
+    operand,
+    result,
+)
+
+from .inference import Kind, broadcast_shape, make_type, same_element, tensor_operand
+
+
+class ComparisonOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+    """Base of the operations from two tensors of one element type to truth values."""
+
+    x: Operand = operand(doc="[...]")
+    y: Operand = operand(doc="[...], broadcastable with `x`")
+    out: Result = result(doc="the broadcast shape, of i1")
+
+    accepts: ClassVar[Kind] = "any"
+    """Element types that the operands may have."""
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x", kind=self.accepts)
+        y = tensor_operand(self, self.y, "y", kind=self.accepts)
+        same_element(self, x=x, y=y)
+        return (make_type((x, y), broadcast_shape(self, x=x, y=y), i1),)
+
+
+class EqualOp(ComparisonOp, name="pd.equal", traits=(Commutative,)):
+    """out = (x == y): false if either is NaN, true for -0 and +0."""
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.equal(x, y)
+
+
+class NotEqualOp(ComparisonOp, name="pd.not_equal", traits=(Commutative,)):
+    """out = (x != y): true if either is NaN."""
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.not_equal(x, y)
+
+
+class GreaterThanOp(ComparisonOp, name="pd.greater_than"):
+    """out = (x > y): false if either is NaN."""
+
+    accepts = "number"
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.greater(x, y)
+
+
+class GreaterEqualOp(ComparisonOp, name="pd.greater_equal"):
+    """out = (x >= y): false if either is NaN."""
+
+    accepts = "number"
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.greater_equal(x, y)
+
+
+class LessThanOp(ComparisonOp, name="pd.less_than"):
+    """out = (x < y): false if either is NaN."""
+
+    accepts = "number"
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.less(x, y)
+
+
+class LessEqualOp(ComparisonOp, name="pd.less_equal"):
+    """out = (x <= y): false if either is NaN."""
+
+    accepts = "number"
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.less_equal(x, y)
+
+
+class LogicalAndOp(ComparisonOp, name="pd.logical_and", traits=(Commutative,)):
+    """out = x and y are both not zero (true)."""
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.logical_and(x, y)
+
+
+class LogicalOrOp(ComparisonOp, name="pd.logical_or", traits=(Commutative,)):
+    """out = x or y is not zero (true)."""
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.logical_or(x, y)
+
+
+class WhereOp(Op, Compute, InferTypes, name="pd.where", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+    """out = x where condition is true, y elsewhere. What is not selected does not matter, NaN included."""
+
+    condition: Operand = operand(doc="[...] of i1")
+    x: Operand = operand(doc="[...], broadcastable with the others")
+    y: Operand = operand(doc="[...], broadcastable with the others, the element type of `x`")
+    out: Result = result(doc="the broadcast shape, the element type of `x`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        condition = tensor_operand(self, self.condition, "condition", kind="bool")
+        x = tensor_operand(self, self.x, "x")
+        y = tensor_operand(self, self.y, "y")
+        element = same_element(self, x=x, y=y)
+        return (make_type((condition, x, y), broadcast_shape(self, condition=condition, x=x, y=y), element),)
+
+    def compute(self, condition: NDArray[Any], x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.where(condition, x, y)

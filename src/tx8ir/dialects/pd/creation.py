@@ -1,0 +1,84 @@
+"""Operations that make a tensor from nothing, copy one, or pass one in and out of the program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import (
+    Compute,
+    HasValueSemantics,
+    InferTypes,
+    Op,
+    Operand,
+    Pure,
+    ReadOnly,
+    Result,
+    ScalarType,
+    Type,
+    VTensorType,
+    attribute,
+    f32,
+    operand,
+    result,
+)
+from tx8ir.target.formats import F64
+
+from . import numerics
+from .elementwise_unary import ElementwiseUnaryOp
+from .inference import fail, tensor_operand
+
+
+class FullOp(Op, Compute, InferTypes, name="pd.full", traits=(Pure, HasValueSemantics)):
+    """A tensor filled with `value`, converted to `dtype` as by `pd.cast`."""
+
+    shape: tuple[int, ...] = attribute()
+    value: float = attribute()
+    dtype: Type = attribute(default=f32)
+    out: Result = result(doc="`shape` of `dtype`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        if any(extent < 0 for extent in self.shape):
+            raise fail(self, f"attribute `shape` is {list(self.shape)}; expected extents >= 0")
+        return (VTensorType(self.shape, self._element()),)
+
+    def _element(self) -> ScalarType:
+        if not isinstance(self.dtype, ScalarType):
+            raise fail(self, f"attribute `dtype` is {self.dtype}; expected a scalar type")
+        return self.dtype
+
+    def compute(self) -> NDArray[Any]:
+        return np.full(self.shape, numerics.cast(np.asarray(self.value), F64, self._element().format))
+
+
+class AssignOp(ElementwiseUnaryOp, name="pd.assign"):
+    """out = x, a copy."""
+
+    accepts = "any"
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return x
+
+
+class FeedOp(Op, name="pd.feed", traits=(ReadOnly,)):
+    """The program's input `name`. Its type is given: `FeedOp(feed_name="x", out=VTensorType(...))`.
+
+    Feeds become arguments of `main` before compiling; nothing ever changes an input.
+    """
+
+    feed_name: str = attribute(name="name")
+    col: int = attribute(default=0, doc="column in Paddle's feed list")
+    out: Result = result()
+
+
+class FetchOp(Op, name="pd.fetch"):
+    """Makes `x` the program's output `name`. Fetches become results of `main` before compiling."""
+
+    x: Operand = operand()
+    fetch_name: str = attribute(name="name")
+    col: int = attribute(default=0, doc="column in Paddle's fetch list")
+
+    def verify_op(self) -> None:
+        tensor_operand(self, self.x, "x")

@@ -1,0 +1,80 @@
+"""Selection of rows by an index tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import (
+    Compute,
+    HasValueSemantics,
+    InferTypes,
+    Op,
+    Operand,
+    Pure,
+    Result,
+    Type,
+    attribute,
+    operand,
+    result,
+)
+
+from .inference import fail, make_type, normalize_axis, tensor_operand
+
+
+def check_range(index: NDArray[Any], extent: int, name: str) -> None:
+    """Raise IndexError with the first entry of `index` outside [0, extent) and its place."""
+    outside = (index < 0) | (index >= extent)
+    if outside.any():
+        place = np.argwhere(outside)[0].tolist()
+        raise IndexError(f"{name}{place} is {index[tuple(place)]}; expected 0 <= index < {extent}")
+
+
+class EmbeddingOp(Op, Compute, InferTypes, name="pd.embedding", traits=(Pure, HasValueSemantics)):
+    """out[..., :] = weight[x[...], :], and zeros where x is `padding_idx` (-1: no such index).
+
+    An index outside [0, V) is an error at evaluation.
+    """
+
+    x: Operand = operand(doc="[...], integers")
+    weight: Operand = operand(doc="[V, D]")
+    padding_idx: int = attribute(default=-1)
+    out: Result = result(doc="[..., D], the element type of `weight`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x", kind="integer")
+        weight = tensor_operand(self, self.weight, "weight", rank=2)
+        if self.padding_idx < -1:
+            raise fail(self, f"attribute `padding_idx` is {self.padding_idx}; expected a row, or -1 for none")
+        return (make_type((x, weight), (*x.shape, weight.shape[1]), weight.element),)
+
+    def compute(self, x: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
+        check_range(x, weight.shape[0], "x")
+        rows = weight[x]
+        if self.padding_idx >= 0:
+            rows[x == self.padding_idx] = 0
+        return rows
+
+
+class GatherOp(Op, Compute, InferTypes, name="pd.gather", traits=(Pure, HasValueSemantics)):
+    """out[a..., i..., b...] = x[a..., index[i...], b...], the index replacing axis `axis` of x.
+
+    `index` has any rank (Paddle: 0 or 1). An index outside [0, n) is an error at evaluation.
+    """
+
+    x: Operand = operand(doc="[A..., n, B...]")
+    index: Operand = operand(doc="[I...], integers")
+    axis: int = attribute(default=0)
+    out: Result = result(doc="[A..., I..., B...]")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        index = tensor_operand(self, self.index, "index", kind="integer")
+        axis = normalize_axis(self, self.axis, x.rank)
+        return (make_type((x, index), (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]), x.element),)
+
+    def compute(self, x: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
+        check_range(index, x.shape[self.axis], "index")
+        return np.take(x, index, axis=self.axis)

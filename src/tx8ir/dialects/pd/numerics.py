@@ -1,0 +1,208 @@
+"""Numeric kernels behind `Compute`: plain NumPy, any float dtype, no operation and no type of the IR.
+
+Every function works in the dtype of its first argument and returns it, so that one formula serves the float32 and
+the float64 evaluation. Images are NHWC and filters HWOI (kernel height, kernel width, output channels, input
+channels per group); a caller with another layout transposes views in and out.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from tx8ir.target.formats import F64, Format
+from tx8ir.target.rounding import Rounding, convert
+
+Array: TypeAlias = NDArray[Any]
+
+
+def erf(x: Array) -> Array:
+    """Error function 2/sqrt(pi) * integral of exp(-t*t) from 0 to x, by the C library, in float64; dtype of `x`."""
+    return np.fromiter(map(math.erf, x.ravel().tolist()), np.float64, count=x.size).reshape(x.shape).astype(x.dtype)
+
+
+def erfc(x: Array) -> Array:
+    """Complementary error function 1 - erf(x), accurate in the tail; by the C library, in float64; dtype of `x`."""
+    return np.fromiter(map(math.erfc, x.ravel().tolist()), np.float64, count=x.size).reshape(x.shape).astype(x.dtype)
+
+
+# --- activations ---------------------------------------------------------------------------------------------------
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)), from exp(-|x|) so that nothing overflows and both tails keep their relative accuracy."""
+    tail = np.exp(-np.abs(x))
+    return np.where(x >= 0, 1, tail) / (1 + tail)
+
+
+def gelu(x: Array, *, approximate: bool) -> Array:
+    """Gaussian error linear unit: x * Phi(x), with Phi the normal distribution function.
+
+    `approximate` False: Phi(x) = erfc(-x / sqrt(2)) / 2. True: 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))).
+    Source: Hendrycks and Gimpel, arXiv:1606.08415.
+    """
+    if approximate:
+        return 0.5 * x * (1.0 + np.tanh(0.7978845608028654 * (x + 0.044715 * (x * x * x))))
+    # -inf * 0 would be NaN; the limit is -0.
+    return np.where(np.isneginf(x), x.dtype.type(-0.0), 0.5 * x * erfc(x * -0.7071067811865476))
+
+
+def softplus(x: Array, *, beta: float, threshold: float) -> Array:
+    """log(1 + exp(beta x)) / beta, and x itself where beta x > threshold (Paddle's definition)."""
+    scaled = x * beta
+    return np.where(scaled > threshold, x, np.logaddexp(x.dtype.type(0), scaled) / beta)
+
+
+def softmax(x: Array, *, axis: int) -> Array:
+    """exp(x - max) / sum(exp(x - max)) along `axis`."""
+    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def layer_norm(x: Array, *, axes: tuple[int, ...], epsilon: float) -> Array:
+    """(x - mean) / sqrt(variance + epsilon) over `axes`, with the population variance."""
+    centred = x - x.mean(axis=axes, keepdims=True)
+    variance = np.square(centred).mean(axis=axes, keepdims=True)
+    return centred / np.sqrt(variance + epsilon)
+
+
+# --- windows -------------------------------------------------------------------------------------------------------
+
+
+def conv2d(
+    x: Array,
+    weight: Array,
+    *,
+    strides: tuple[int, int],
+    pads: tuple[int, int, int, int],
+    dilations: tuple[int, int],
+    groups: int,
+) -> Array:
+    """2-D cross-correlation with zero padding.
+
+    Args:
+        x: [N, H, W, C].
+        weight: [KH, KW, O, C / groups]; outputs of one group are adjacent in O.
+        strides: along H and W.
+        pads: top, bottom, left, right.
+        dilations: along H and W.
+        groups: divides C and O.
+
+    The result is [N, OH, OW, O] with OH = (H + top + bottom - dilation * (KH - 1) - 1) // stride + 1, and OW alike.
+    """
+    kernel_h, kernel_w, outputs, group_inputs = weight.shape
+    top, bottom, left, right = pads
+    padded = np.pad(x, ((0, 0), (top, bottom), (left, right), (0, 0)))
+    extent = ((kernel_h - 1) * dilations[0] + 1, (kernel_w - 1) * dilations[1] + 1)
+    # [N, OH, OW, C, KH, KW], a view.
+    windows = sliding_window_view(padded, extent, axis=(1, 2))[
+        :, :: strides[0], :: strides[1], :, :: dilations[0], :: dilations[1]
+    ]
+    batch, height, width = windows.shape[:3]
+    if group_inputs == 1:
+        # Depthwise: a product per kernel tap beats many one-column matrix products.
+        grouped = windows[:, :, :, :, None]
+        taps = weight.reshape(kernel_h, kernel_w, groups, outputs // groups)
+        result = np.zeros((batch, height, width, groups, outputs // groups), dtype=x.dtype)
+        for i in range(kernel_h):
+            for j in range(kernel_w):
+                result += grouped[..., i, j] * taps[i, j]
+        return result.reshape(batch, height, width, outputs)
+    # Rows of patches against columns of filters, one matrix product per group.
+    rows = windows.reshape(batch, height, width, groups, group_inputs, kernel_h, kernel_w)
+    rows = rows.transpose(3, 0, 1, 2, 5, 6, 4).reshape(groups, batch * height * width, -1)
+    columns = weight.reshape(kernel_h, kernel_w, groups, outputs // groups, group_inputs)
+    columns = columns.transpose(2, 0, 1, 4, 3).reshape(groups, -1, outputs // groups)
+    return np.matmul(rows, columns).transpose(1, 0, 2).reshape(batch, height, width, outputs)
+
+
+def _window_count(extent: int, kernel: int, stride: int, low: int, outputs: int, *, high: int | None) -> Array:
+    """How many cells of [0, extent), or of [-low, extent + high) when `high` is given, each of the windows covers."""
+    first = np.arange(outputs) * stride - low
+    begin, end = (0, extent) if high is None else (-low, extent + high)
+    return np.minimum(first + kernel, end) - np.maximum(first, begin)
+
+
+def pool2d(
+    x: Array,
+    function: Literal["max", "avg"],
+    *,
+    kernel: tuple[int, int],
+    strides: tuple[int, int],
+    pads: tuple[int, int, int, int],
+    outputs: tuple[int, int],
+    exclusive: bool,
+) -> Array:
+    """Largest or mean element under a sliding window; padding never wins a max.
+
+    Args:
+        x: [N, H, W, C].
+        function: "max" or "avg".
+        kernel: window height and width.
+        strides: along H and W.
+        pads: top, bottom, left, right.
+        outputs: number of windows along H and W; the last may hang over the padded extent (ceil mode).
+        exclusive: an average divides by the cells of `x` under the window (True) or by those of the padded image.
+
+    The result is [N, OH, OW, C]; NaN under a window gives NaN.
+    """
+    top, bottom, left, right = pads
+    over_h = max(0, (outputs[0] - 1) * strides[0] + kernel[0] - (top + x.shape[1] + bottom))
+    over_w = max(0, (outputs[1] - 1) * strides[1] + kernel[1] - (left + x.shape[2] + right))
+    neutral: Any = 0
+    if function == "max":
+        neutral = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
+    padded = np.pad(x, ((0, 0), (top, bottom + over_h), (left, right + over_w), (0, 0)), constant_values=neutral)
+    combine = np.maximum if function == "max" else np.add
+    result = np.full((x.shape[0], *outputs, x.shape[3]), neutral, dtype=x.dtype)
+    for i in range(kernel[0]):
+        rows = padded[:, i : i + (outputs[0] - 1) * strides[0] + 1 : strides[0]]
+        for j in range(kernel[1]):
+            combine(result, rows[:, :, j : j + (outputs[1] - 1) * strides[1] + 1 : strides[1]], out=result)
+    if function == "max":
+        return result
+    rows = _window_count(x.shape[1], kernel[0], strides[0], top, outputs[0], high=None if exclusive else bottom)
+    columns = _window_count(x.shape[2], kernel[1], strides[1], left, outputs[1], high=None if exclusive else right)
+    return result / np.multiply.outer(rows, columns)[:, :, None].astype(x.dtype)
+
+
+def adaptive_pool2d(x: Array, function: Literal["max", "avg"], *, outputs: tuple[int, int]) -> Array:
+    """Pooling into a fixed number of windows: window i of n covers rows [floor(i H / n), ceil((i + 1) H / n)).
+
+    Args:
+        x: [N, H, W, C].
+        function: "max" or "avg".
+        outputs: windows along H and W.
+
+    The result is [N, *outputs, C].
+    """
+    reduce = np.max if function == "max" else np.mean
+    result = np.empty((x.shape[0], *outputs, x.shape[3]), dtype=x.dtype)
+    height, width = x.shape[1:3]
+    for i in range(outputs[0]):
+        rows = x[:, i * height // outputs[0] : -(-(i + 1) * height // outputs[0])]
+        for j in range(outputs[1]):
+            cells = rows[:, :, j * width // outputs[1] : -(-(j + 1) * width // outputs[1])]
+            result[:, i, j] = reduce(cells, axis=(1, 2))
+    return result
+
+
+# --- conversion ----------------------------------------------------------------------------------------------------
+
+
+def cast(x: Array, source: Format, destination: Format) -> Array:
+    """`x`, numbers of format `source`, as numbers of another format, not yet rounded to a floating one.
+
+    To an integer format values are truncated towards zero and saturate, NaN gives 0; to i1 they are compared with 0.
+    To a floating format, floats stay as they are and integers become float64: whoever stores the result rounds it,
+    once.
+    """
+    if destination.is_float:
+        return x if source.is_float else x.astype(np.float64)
+    if source.is_float:
+        return convert(x.astype(np.float64), F64, destination, Rounding.TOWARD_ZERO)
+    return convert(x, source, destination)

@@ -1,0 +1,119 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import (
+    Compute,
+    HasValueSemantics,
+    InferTypes,
+    Op,
+    Operand,
+    Pure,
+    RankedTensor,
+    Result,
+    ScalarType,
+    Type,
+    attribute,
+    i1,
+    i32,
+    i64,
+    operand,
+    result,
+)
+
+from .inference import Kind, fail, normalize_axes, tensor_operand
+from .numerics import cast
+
+
+class ReductionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
+    """Base of the reductions. `axis` lists the axes, none for all; `keepdim` keeps them with extent 1."""
+
+    x: Operand = operand(doc="[...]")
+    axis: tuple[int, ...] = attribute(default=())
+    keepdim: bool = attribute(default=False)
+    out: Result = result(doc="the shape of `x` without the reduced axes, or with 1 in their place")
+
+    accepts: ClassVar[Kind] = "number"
+    """Element types that `x` may have."""
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The reduced axes, ascending, counted from the front."""
+        rank = tensor_operand(self, self.x, "x").rank
+        return tuple(sorted(normalize_axes(self, self.axis, rank))) if self.axis else tuple(range(rank))
+
+    def _reduced(self) -> RankedTensor:
+        """The type of `x` after the reduction."""
+        x = tensor_operand(self, self.x, "x", kind=self.accepts)
+        axes = set(self.axes)
+        if self.keepdim:
+            return x.with_shape(1 if axis in axes else extent for axis, extent in enumerate(x.shape))
+        return x.with_shape(extent for axis, extent in enumerate(x.shape) if axis not in axes)
+
+    def infer_types(self) -> tuple[Type, ...]:
+        return (self._reduced(),)
+
+
+class SumOp(ReductionOp, name="pd.sum"):
+    """out = sum of x over the axes.
+
+    The result has element type `dtype`; without it that of `x`, and i64 for i1 and i32 (Paddle's rule).
+    """
+
+    accepts = "any"
+
+    dtype: Type | None = attribute(default=None)
+
+    def _element(self) -> ScalarType:
+        if self.dtype is None:
+            element = tensor_operand(self, self.x, "x").element
+            return i64 if element in (i1, i32) else element
+        if not isinstance(self.dtype, ScalarType):
+            raise fail(self, f"attribute `dtype` is {self.dtype}; expected a scalar type")
+        return self.dtype
+
+    def infer_types(self) -> tuple[Type, ...]:
+        return (self._reduced().with_element(self._element()),)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        terms = cast(x, tensor_operand(self, self.x, "x").element.format, self._element().format)
+        return np.sum(terms, axis=self.axes, keepdims=self.keepdim, dtype=terms.dtype)
+
+
+class MeanOp(ReductionOp, name="pd.mean"):
+    """out = sum of x over the axes / number of elements summed; NaN over no elements."""
+
+    accepts = "float"
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.mean(x, axis=self.axes, keepdims=self.keepdim)
+
+
+class ExtremumOp(ReductionOp):
+    """Base of `max` and `min`, which no axis of extent 0 may enter."""
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x", kind=self.accepts)
+        empty = [axis for axis in self.axes if x.shape[axis] == 0]
+        if empty:
+            raise fail(self, f"operand `x` has type {x}; axis {empty[0]} has no element to choose from")
+        return super().infer_types()
+
+
+class MaxOp(ExtremumOp, name="pd.max"):
+    """out = the largest element of x over the axes; NaN if there is one."""
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.max(x, axis=self.axes, keepdims=self.keepdim)
+
+
+class MinOp(ExtremumOp, name="pd.min"):
+    """out = the smallest element of x over the axes; NaN if there is one."""
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.min(x, axis=self.axes, keepdims=self.keepdim)

@@ -1,0 +1,326 @@
+"""Operations that rearrange or select elements: the views, and those that copy.
+
+The operations with the trait `View` (reshape, squeeze, unsqueeze, flatten, transpose, slice, split) show elements of
+their first operand at other places and compute nothing. On a `TensorType` their results share its storage, so they
+have no value semantics.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import (
+    DYNAMIC,
+    Compute,
+    HasValueSemantics,
+    InferTypes,
+    Op,
+    Operand,
+    Pure,
+    RankedTensor,
+    Result,
+    Trait,
+    Type,
+    VariadicOperand,
+    VariadicResult,
+    attribute,
+    operand,
+    result,
+    variadic_operand,
+    variadic_result,
+)
+
+from .inference import (
+    extents_match,
+    fail,
+    make_type,
+    normalize_axes,
+    normalize_axis,
+    same_element,
+    tensor_operand,
+)
+
+
+class View(Trait):
+    """Every result shows elements of the first operand, unchanged, at other places."""
+
+
+class ReshapeOp(Op, Compute, InferTypes, name="pd.reshape", traits=(Pure, View)):
+    """The elements of x, in row-major order, in another shape.
+
+    In `shape`, 0 copies the extent of x on that axis and one -1 stands for what is left over.
+    """
+
+    x: Operand = operand(doc="[...]")
+    shape: tuple[int, ...] = attribute()
+    out: Result = result(doc="as many elements in `shape`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        return (x.with_shape(self._resolve(x.shape)),)
+
+    def _resolve(self, source: tuple[int, ...]) -> tuple[int, ...]:
+        wanted = list(self.shape)
+        text = f"attribute `shape` is {wanted}"
+        for axis, extent in enumerate(wanted):
+            if extent < -1:
+                raise fail(self, f"{text}; expected extents >= 0 and at most one -1")
+            if extent == 0:
+                if axis >= len(source):
+                    raise fail(self, f"{text}; the 0 on axis {axis} has no extent to copy in {list(source)}")
+                wanted[axis] = source[axis]
+        if wanted.count(-1) > 1 and self.shape.count(-1) > 1:
+            raise fail(self, f"{text}; expected at most one -1")
+        if DYNAMIC in source:
+            return tuple(wanted)
+        count = math.prod(source)
+        if -1 in wanted:
+            rest = math.prod(extent for extent in wanted if extent != -1)
+            if rest == 0 or count % rest:
+                raise fail(self, f"{text}; {list(source)} has {count} elements, not a multiple of {rest}")
+            wanted[wanted.index(-1)] = count // rest
+        if math.prod(wanted) != count:
+            raise fail(self, f"{text}, {math.prod(wanted)} elements; {list(source)} has {count}")
+        return tuple(wanted)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return x.reshape(self._resolve(x.shape))
+
+
+class FlattenOp(Op, Compute, InferTypes, name="pd.flatten", traits=(Pure, View)):
+    """The axes from `start_axis` to `stop_axis`, both included, as one."""
+
+    x: Operand = operand(doc="[...], rank 1 or more")
+    start_axis: int = attribute(default=1)
+    stop_axis: int = attribute(default=1)
+    out: Result = result(doc="[..., product, ...]")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        return (x.with_shape(self._flat(x.shape)),)
+
+    def _flat(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        start = normalize_axis(self, self.start_axis, len(shape), attribute="start_axis")
+        stop = normalize_axis(self, self.stop_axis, len(shape), attribute="stop_axis")
+        if start > stop:
+            raise fail(self, f"attribute `start_axis` is {self.start_axis}, after `stop_axis` {self.stop_axis}")
+        merged = shape[start : stop + 1]
+        return (*shape[:start], DYNAMIC if DYNAMIC in merged else math.prod(merged), *shape[stop + 1 :])
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return x.reshape(self._flat(x.shape))
+
+
+class SqueezeOp(Op, Compute, InferTypes, name="pd.squeeze", traits=(Pure, View)):
+    """x without the axes in `axis`, which have extent 1 (Paddle skips others); with none given, without every such."""
+
+    x: Operand = operand(doc="[...]")
+    axis: tuple[int, ...] = attribute(default=())
+    out: Result = result(doc="[...]")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        dropped = self._dropped(x.shape)
+        return (x.with_shape(extent for axis, extent in enumerate(x.shape) if axis not in dropped),)
+
+    def _dropped(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        if not self.axis:
+            return tuple(axis for axis, extent in enumerate(shape) if extent == 1)
+        axes = normalize_axes(self, self.axis, len(shape))
+        for axis in axes:
+            if not extents_match(shape[axis], 1):
+                raise fail(self, f"attribute `axis` names axis {axis} of {list(shape)}; expected extent 1 there")
+        return axes
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.squeeze(x, axis=self._dropped(x.shape))
+
+
+class UnsqueezeOp(Op, Compute, InferTypes, name="pd.unsqueeze", traits=(Pure, View)):
+    """x with axes of extent 1 inserted, one after the other: each entry of `axis` is a place in the result so far."""
+
+    x: Operand = operand(doc="[...]")
+    axis: tuple[int, ...] = attribute()
+    out: Result = result(doc="[..., 1, ...]")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        return (x.with_shape(self._grown(x.shape)),)
+
+    def _grown(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        grown = list(shape)
+        for axis in self.axis:
+            grown.insert(normalize_axis(self, axis, len(grown) + 1), 1)
+        return tuple(grown)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return x.reshape(self._grown(x.shape))
+
+
+class TransposeOp(Op, Compute, InferTypes, name="pd.transpose", traits=(Pure, View)):
+    """out's axis i is x's axis perm[i]."""
+
+    x: Operand = operand(doc="[...]")
+    perm: tuple[int, ...] = attribute()
+    out: Result = result(doc="the extents of `x` in the order of `perm`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        if len(self.perm) != x.rank:
+            raise fail(self, f"attribute `perm` is {list(self.perm)}; expected {x.rank} axes for {x}")
+        perm = normalize_axes(self, self.perm, x.rank, attribute="perm")
+        return (x.with_shape(x.shape[axis] for axis in perm),)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return x.transpose(self.perm)
+
+
+class SliceOp(Op, Compute, InferTypes, name="pd.slice", traits=(Pure, View)):
+    """On each of `axes` the elements from `starts` (included) to `ends` (excluded), step 1, as a Python slice.
+
+    Negative places count from the end, places outside are clamped, and the axes in `decrease_axis`, cut to extent 1,
+    are then dropped. Paddle's attribute `infer_flags` (which places are known at compile time) has no meaning here.
+    """
+
+    input: Operand = operand(doc="[...]")
+    axes: tuple[int, ...] = attribute()
+    starts: tuple[int, ...] = attribute(doc="one per entry of `axes`")
+    ends: tuple[int, ...] = attribute(doc="one per entry of `axes`")
+    decrease_axis: tuple[int, ...] = attribute(default=())
+    out: Result = result(doc="[...]")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.input, "input")
+        if not len(self.axes) == len(self.starts) == len(self.ends):
+            raise fail(
+                self,
+                f"attributes `axes`, `starts` and `ends` have {len(self.axes)}, {len(self.starts)} and "
+                f"{len(self.ends)} entries; expected as many of each",
+            )
+        shape = list(x.shape)
+        for axis, start, end in zip(
+            normalize_axes(self, self.axes, x.rank, attribute="axes"), self.starts, self.ends, strict=True
+        ):
+            if shape[axis] == DYNAMIC:
+                continue  # how many elements are left is not known either
+            shape[axis] = len(range(shape[axis])[start:end])
+        dropped = self._dropped(x.rank)
+        for axis in dropped:
+            if not extents_match(shape[axis], 1):
+                raise fail(self, f"attribute `decrease_axis` names axis {axis}, cut to {shape[axis]}; expected 1")
+        return (x.with_shape(extent for axis, extent in enumerate(shape) if axis not in dropped),)
+
+    def _dropped(self, rank: int) -> tuple[int, ...]:
+        return normalize_axes(self, self.decrease_axis, rank, attribute="decrease_axis")
+
+    def compute(self, input: NDArray[Any]) -> NDArray[Any]:
+        window = [slice(None)] * input.ndim
+        for axis, start, end in zip(self.axes, self.starts, self.ends, strict=True):
+            window[axis] = slice(start, end)
+        return np.squeeze(input[tuple(window)], axis=self._dropped(input.ndim))
+
+
+class SplitOp(Op, Compute, InferTypes, name="pd.split", traits=(Pure, View)):
+    """x cut along `axis` into pieces of the extents in `sections`; one -1 stands for what is left over.
+
+    Paddle's operation gives a list; this one has a result for each piece.
+    """
+
+    x: Operand = operand(doc="[...]")
+    sections: tuple[int, ...] = attribute()
+    axis: int = attribute(default=0)
+    outs: VariadicResult = variadic_result(doc="one per section")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        axis = normalize_axis(self, self.axis, x.rank)
+        return tuple(
+            x.with_shape((*x.shape[:axis], section, *x.shape[axis + 1 :])) for section in self._sections(x.shape[axis])
+        )
+
+    def _sections(self, extent: int) -> tuple[int, ...]:
+        sections = list(self.sections)
+        text = f"attribute `sections` is {sections}"
+        if not sections or any(s < -1 for s in sections) or sections.count(-1) > 1:
+            raise fail(self, f"{text}; expected one or more extents >= 0, at most one of them -1")
+        if extent == DYNAMIC:
+            return tuple(sections)
+        if -1 in sections:
+            sections[sections.index(-1)] = extent - sum(s for s in sections if s != -1)
+        if sum(sections) != extent or min(sections) < 0:
+            raise fail(self, f"{text}; the extent along axis {self.axis} is {extent}")
+        return tuple(sections)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any] | tuple[NDArray[Any], ...]:
+        ends = np.cumsum(self._sections(x.shape[self.axis]))
+        pieces = tuple(np.split(x, ends[:-1].tolist(), axis=self.axis))
+        return pieces[0] if len(pieces) == 1 else pieces
+
+
+class ConcatOp(Op, Compute, InferTypes, name="pd.concat", traits=(Pure, HasValueSemantics)):
+    """The operands one after the other along `axis`; they agree in rank, element type and the other extents."""
+
+    x: VariadicOperand = variadic_operand(doc="one or more, each [..., n_i, ...]")
+    axis: int = attribute(default=0)
+    out: Result = result(doc="[..., sum of n_i, ...]")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        types = {f"x[{i}]": tensor_operand(self, value, f"x[{i}]") for i, value in enumerate(self.x)}
+        if not types:
+            raise fail(self, "there is no operand; expected one or more")
+        element = same_element(self, **types)
+        first = next(iter(types.values()))
+        axis = normalize_axis(self, self.axis, first.rank)
+        shape = list(first.shape)
+        for name, type_ in types.items():
+            if type_.rank != first.rank:
+                raise fail(self, f"operand `{name}` has type {type_}; expected rank {first.rank} as `x[0]` {first}")
+            for i, extent in enumerate(type_.shape):
+                if i != axis and not extents_match(shape[i], extent):
+                    raise fail(self, f"operand `{name}` has type {type_}; expected extent {shape[i]} on axis {i}")
+                if shape[i] == DYNAMIC:
+                    shape[i] = extent
+        along = [type_.shape[axis] for type_ in types.values()]
+        shape[axis] = DYNAMIC if DYNAMIC in along else sum(along)
+        return (make_type(tuple(types.values()), shape, element),)
+
+    def compute(self, *x: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate(x, axis=self.axis)
+
+
+class ExpandOp(Op, Compute, InferTypes, name="pd.expand", traits=(Pure, HasValueSemantics)):
+    """x broadcast to `shape`, aligned at the last axis; -1 keeps the extent of x."""
+
+    x: Operand = operand(doc="[...]")
+    shape: tuple[int, ...] = attribute(doc="at least as many entries as x has axes")
+    out: Result = result(doc="`shape`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        return (self._expanded(x),)
+
+    def _expanded(self, x: RankedTensor) -> RankedTensor:
+        return x.with_shape(self._resolve(x.shape))
+
+    def _resolve(self, source: Sequence[int]) -> tuple[int, ...]:
+        text = f"attribute `shape` is {list(self.shape)}; operand `x` has shape {list(source)}"
+        new = len(self.shape) - len(source)
+        if new < 0:
+            raise fail(self, f"{text}, of higher rank")
+        shape: list[int] = []
+        for axis, wanted in enumerate(self.shape):
+            have = source[axis - new] if axis >= new else 1
+            if wanted < -1 or (wanted == -1 and axis < new):
+                raise fail(self, f"{text}; {wanted} on axis {axis} names no extent")
+            if wanted not in (-1, have) and have not in (1, DYNAMIC):
+                raise fail(self, f"{text}; extent {have} does not stretch to {wanted} on axis {axis}")
+            shape.append(have if wanted == -1 else wanted)
+        return tuple(shape)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.broadcast_to(x, self._resolve(x.shape))

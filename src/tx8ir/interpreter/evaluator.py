@@ -1,0 +1,328 @@
+"""The reference evaluator: runs a program block by block, iteratively, and frees every value after its last use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tx8ir.core import (
+    Block,
+    Compute,
+    IrError,
+    IsolatedFromAbove,
+    NoneType,
+    Operation,
+    Program,
+    RankedTensor,
+    ScalarType,
+    Terminator,
+    TupleType,
+    Type,
+    Value,
+)
+from tx8ir.dialects import pd
+
+from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store
+from .interfaces import Enter, Evaluate, Outcome, Precision, RuntimeValue
+
+Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
+"""Called after each operation with its results, which are in the working precision and must not be changed."""
+
+
+def evaluate(
+    program: Program, inputs: Mapping[str, ArrayLike], precision: Precision = "native"
+) -> dict[str, NDArray[Any]]:
+    """Run `main` of `program`; see `Interpreter`."""
+    return Interpreter(program, precision).run(inputs)
+
+
+class _Step:
+    """One operation of a block, with what evaluating it needs, found once per block."""
+
+    __slots__ = ("compute", "dying", "evaluate", "is_terminator", "isolated", "op", "operands", "results")
+
+    def __init__(self, op: Operation, dying: tuple[Value, ...]) -> None:
+        self.op = op
+        self.operands = op.operands
+        self.results = op.results
+        self.dying = dying
+        self.is_terminator = op.has_trait(Terminator) and not op.successors
+        self.isolated = op.has_trait(IsolatedFromAbove)
+        self.evaluate = op.interface(Evaluate)
+        self.compute = op.interface(Compute) if self.evaluate is None else None
+
+
+def _plan(block: Block) -> list[_Step]:
+    """The steps of a block. A value dies with the last operation that uses it, or has a user inside it; O(size)."""
+    steps: list[_Step] = []
+    used: set[Value] = set()
+    for op in reversed(block):
+        dying: list[Value] = []
+        for inner in op.walk() if op.regions else (op,):
+            for value in inner.operands:
+                if value.parent_block is block and value not in used:
+                    used.add(value)
+                    dying.append(value)
+        dying += (r for r in op.results if r not in used)
+        steps.append(_Step(op, tuple(dying)))
+    steps.reverse()
+    return steps
+
+
+Asker: TypeAlias = Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
+
+
+class _Frame:
+    """A block that is being evaluated: the steps left, the values alive, and what waits for a block inside it."""
+
+    __slots__ = ("asker", "outer", "steps", "values", "waiting")
+
+    def __init__(self, steps: Sequence[_Step], values: dict[Value, RuntimeValue], outer: _Frame | None) -> None:
+        self.steps: Iterator[_Step] = iter(steps)
+        self.values = values
+        self.outer = outer
+        self.waiting: _Step | None = None
+        self.asker: Asker | None = None
+
+    def read(self, value: Value) -> RuntimeValue:
+        """The value, defined in this block or in one around it."""
+        frame: _Frame | None = self
+        while frame is not None:
+            if value in frame.values:
+                return frame.values[value]
+            frame = frame.outer
+        raise EvaluationError("uses a value that is not computed yet; verify the program")
+
+
+@attrs.define(eq=False)
+class _Run:
+    """What one evaluation takes from its caller and gives to it; an `Evaluator`."""
+
+    program: Program
+    precision: Precision
+    inputs: Mapping[str, ArrayLike]
+    outputs: dict[str, NDArray[Any]] = attrs.field(factory=dict[str, NDArray[Any]])
+
+    def feed(self, name: str, type_: RankedTensor) -> NDArray[Any]:
+        if name not in self.inputs:
+            raise EvaluationError(f"missing input {name!r}")
+        return check_input(name, self.inputs[name], type_, self.precision)
+
+    def fetch(self, name: str, array: NDArray[Any], element: ScalarType) -> None:
+        if name in self.outputs:
+            raise EvaluationError(f"output {name!r} is given twice")
+        self.outputs[name] = store(array, element, self.precision)
+
+
+class Interpreter:
+    """Evaluates a program through the `Compute` and `Evaluate` interfaces of its operations.
+
+    Nothing recurses: depth of calls and regions is bounded by memory only. A value is freed after its last use.
+
+    Args:
+        program: what to run. A `set_parameter` in it writes `program.weights`. The graph must not change between runs.
+        precision: see `Precision`.
+        observer: called after each operation with its results.
+    """
+
+    def __init__(self, program: Program, precision: Precision = "native", observer: Observer | None = None) -> None:
+        if precision not in ("native", "fp64"):
+            raise ValueError(f"precision is {precision!r}; expected 'native' or 'fp64'")
+        self.program = program
+        self.precision: Precision = precision
+        self.observer = observer
+        self._plans: dict[Block, list[_Step]] = {}
+
+    def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+        """Evaluate `main` and give its results by name, and what `pd.fetch` put out.
+
+        Floats have the declared dtype ("native") or float64 ("fp64"), other elements their own dtype.
+
+        Args:
+            inputs: an array for each argument of `main` and each `pd.feed`, by name; `arrays.check_input` says what
+                fits.
+
+        Raises:
+            EvaluationError: inputs that do not fit; an operation that has no way to be evaluated, or fails (an index
+                out of range, say). It carries the operation and its location.
+        """
+        main = self.program.main
+        feeds = {op.feed_name: op.out.type for op in main.walk() if isinstance(op, pd.FeedOp)}
+        takes = self.program.inputs | feeds
+        signature = "the program takes " + (
+            ", ".join(f"{name}: {type_}" for name, type_ in takes.items()) or "no input"
+        )
+        for name in takes:
+            if name not in inputs:
+                raise EvaluationError(f"missing input {name!r}; {signature}", main)
+        for name in inputs:
+            if name not in takes:
+                raise EvaluationError(f"unknown input {name!r}; {signature}", main)
+        run = _Run(self.program, self.precision, inputs)
+        arguments = [run.feed(name, _tensor(name, type_)) for name, type_ in self.program.inputs.items()]
+        with np.errstate(all="ignore"):  # infinities and NaN are values here, as in IEEE 754
+            results = self._run_block(main.body.block, arguments, run)
+        for (name, type_), value in zip(self.program.outputs.items(), results, strict=True):
+            run.fetch(name, cast("NDArray[Any]", value), _tensor(name, type_).element)
+        return run.outputs
+
+    def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:
+        """The operands of the terminator of `block`. Frames are the call stack: nothing below recurses."""
+        frames = [self._enter(Enter(block, arguments), None)]
+        while True:
+            frame = frames[-1]
+            step = next(frame.steps, None)
+            if step is None or step.is_terminator:
+                results: Sequence[RuntimeValue] = () if step is None else [frame.read(v) for v in step.operands]
+                frames.pop()
+                if not frames:
+                    return results
+                self._resume(frames, results)
+                continue
+            operands = [frame.read(value) for value in step.operands]
+            try:
+                outcome = self._start(step, operands, run)
+            except Exception as error:
+                raise _failure(step.op, error) from error
+            if isinstance(outcome, Generator):
+                frame.waiting, frame.asker = step, outcome
+                self._resume(frames, None)
+            else:
+                self._finish(frame, step, outcome)
+
+    def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run) -> Outcome:
+        """Evaluate one operation, or start evaluating one that has blocks to run."""
+        if step.evaluate is not None:
+            return step.evaluate.evaluate(run, operands)
+        if step.compute is None:
+            raise EvaluationError("cannot be evaluated: it implements neither Compute nor Evaluate")
+        computed = step.compute.compute(*operands)
+        values = (computed,) if len(step.results) == 1 else tuple(computed)
+        _check_count(values, step.results)
+        return [settle(value, result.type, self.precision) for value, result in zip(values, step.results, strict=True)]
+
+    def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> None:
+        """Go on with the operation that waits in the last frame: it wants another block run, or has its results."""
+        frame = frames[-1]
+        step, asker = cast(_Step, frame.waiting), cast(Asker, frame.asker)
+        try:
+            # A generator that has not run yet takes None.
+            request = asker.send(cast("Sequence[RuntimeValue]", results))
+            frames.append(self._enter(request, None if step.isolated or not _is_inside(request, step.op) else frame))
+        except StopIteration as stop:
+            frame.waiting = frame.asker = None
+            try:
+                _check_count(stop.value, step.results)
+            except Exception as error:
+                raise _failure(step.op, error) from error
+            self._finish(frame, step, stop.value)
+        except Exception as error:
+            raise _failure(step.op, error) from error
+
+    def _finish(self, frame: _Frame, step: _Step, results: Sequence[RuntimeValue]) -> None:
+        frame.values.update(zip(step.results, results, strict=True))
+        if self.observer is not None:
+            self.observer(step.op, tuple(results))
+        for value in step.dying:
+            del frame.values[value]
+
+    def _enter(self, request: Enter, outer: _Frame | None) -> _Frame:
+        block = request.block
+        steps = self._plans.get(block)
+        if steps is None:
+            steps = self._plans[block] = _plan(block)
+        arguments = block.args
+        if len(request.arguments) != len(arguments):
+            raise EvaluationError(f"gives {len(request.arguments)} values to a block of {len(arguments)} arguments")
+        return _Frame(steps, dict(zip(arguments, request.arguments, strict=True)), outer)
+
+
+def _tensor(name: str, type_: Type) -> RankedTensor:
+    if not isinstance(type_, RankedTensor):
+        raise EvaluationError(f"{name!r} has type {type_}; `main` takes and gives tensors")
+    return type_
+
+
+def _is_inside(request: Enter, op: Operation) -> bool:
+    """Whether the block asked for belongs to the operation that asks, and so sees the values around it."""
+    return request.block.parent_op is op
+
+
+def _check_count(values: Sequence[RuntimeValue], results: Sequence[Value]) -> None:
+    if len(values) != len(results):
+        raise EvaluationError(f"gives {len(values)} values for {len(results)} results")
+
+
+def _failure(op: Operation, error: Exception) -> EvaluationError:
+    """`error` with the operation that failed, once."""
+    if isinstance(error, EvaluationError) and error.op is not None:
+        return error
+    said = error.message if isinstance(error, IrError) else f"{type(error).__name__}: {error}"
+    return EvaluationError(
+        f"{op.name} {said}" if isinstance(error, EvaluationError) else f"{op.name} failed: {said}", op
+    )
+
+
+def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
+    """A computed value as a value of `type_`: of its shape, rounded once to its element type.
+
+    Raises:
+        EvaluationError: another shape, or no array, tuple or None where the type wants one.
+        TypeError: elements that the declared element type cannot hold.
+    """
+    if isinstance(type_, RankedTensor):
+        array = np.asarray(value)
+        if not fits_shape(array.shape, type_):
+            raise EvaluationError(f"computes shape {list(array.shape)} where its result is declared {type_}")
+        return round_result(array, type_.element, precision)
+    if isinstance(type_, TupleType):
+        if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(type_):
+            raise EvaluationError(f"computes no tuple of {len(type_)} where its result is declared {type_}")
+        items = zip(cast("tuple[Any, ...]", value), type_.elements, strict=True)
+        return tuple(settle(item, element, precision) for item, element in items)
+    if isinstance(type_, NoneType):
+        if value is not None:
+            raise EvaluationError(f"computes a value where its result is declared {type_}")
+        return None
+    raise EvaluationError(f"cannot be evaluated: its result has type {type_}")
+
+
+def evaluate_operation(
+    op: Operation, operands: Sequence[NDArray[Any]], precision: Precision = "native"
+) -> tuple[NDArray[Any], ...]:
+    """Evaluate one operation through its `Compute` on stored arrays (constant folding, tests of one operation).
+
+    Args:
+        op: an operation on tensors.
+        operands: one array per operand, in the dtype of its element type; float64 too for floats in "fp64".
+        precision: see `Precision`.
+
+    The results are in the dtypes of the declared element types, or float64 for "fp64" floats.
+
+    Raises:
+        EvaluationError: the operation has no `Compute`, fails, or has an operand or result that is no tensor.
+    """
+    compute = op.interface(Compute)
+    if compute is None:
+        raise EvaluationError(f"{op.name} cannot be evaluated: it has no Compute", op)
+    types = [value.type for value in (*op.operands, *op.results)]
+    elements = [t.element for t in types if isinstance(t, RankedTensor)]
+    if len(elements) != len(types):
+        raise EvaluationError(f"{op.name} has an operand or a result that is no tensor", op)
+    loaded = [load(array, element, precision) for array, element in zip(operands, elements, strict=False)]
+    try:
+        with np.errstate(all="ignore"):
+            computed = compute.compute(*loaded)
+        values = (computed,) if len(op.results) == 1 else tuple(computed)
+        _check_count(values, op.results)
+        settled = [settle(value, result.type, precision) for value, result in zip(values, op.results, strict=True)]
+    except Exception as error:
+        raise _failure(op, error) from error
+    return tuple(
+        store(cast("NDArray[Any]", value), element, precision)
+        for value, element in zip(settled, elements[len(op.operands) :], strict=True)
+    )

@@ -1,0 +1,78 @@
+"""`Evaluate`: how an operation that is more than a function of arrays takes part in an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, Union
+
+import attrs
+from numpy.typing import NDArray
+
+from tx8ir.core import Block, Interface, Program, RankedTensor, ScalarType
+
+Precision: TypeAlias = Literal["native", "fp64"]
+"""How floats are evaluated. "native": in float32 (f64: float64), each result rounded once, to nearest even, to its
+declared format. "fp64": in float64 throughout, declared formats notwithstanding."""
+
+RuntimeValue: TypeAlias = Union[NDArray[Any], "tuple[RuntimeValue, ...]", None]
+"""What a value stands for while it is evaluated: an array in the working precision for a tensor, a tuple of values
+for a `TupleType`, None for a `NoneType`."""
+
+
+@attrs.frozen
+class Enter:
+    """Asks the evaluator to run a block; it answers with the operands of the terminator.
+
+    Attributes:
+        block: a block of the asking operation, or the entry block of a function.
+        arguments: one value per argument of the block.
+    """
+
+    block: Block
+    arguments: Sequence[RuntimeValue]
+
+
+Outcome: TypeAlias = Sequence[RuntimeValue] | Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
+"""The results of an operation, or a generator that yields an `Enter` for each block to run and returns them."""
+
+
+class Evaluator(Protocol):
+    """What `Evaluate.evaluate` may ask of the evaluation it takes part in."""
+
+    @property
+    def program(self) -> Program:
+        """The program being evaluated; its weight store is where `set_parameter` writes."""
+        ...
+
+    @property
+    def precision(self) -> Precision:
+        """The precision of the evaluation."""
+        ...
+
+    def feed(self, name: str, type_: RankedTensor) -> NDArray[Any]:
+        """The caller's input `name` as a value of that type. Raises EvaluationError if it does not fit."""
+        ...
+
+    def fetch(self, name: str, array: NDArray[Any], element: ScalarType) -> None:
+        """Give a value to the caller as output `name`. Raises EvaluationError if the name is taken."""
+        ...
+
+
+class Evaluate(Interface):
+    """Evaluates an operation with regions, calls or effects. An operation with `Compute` alone does not need it.
+
+    An operation with a region is evaluated inline by a generator:
+
+        @Evaluate.implement(GroupOp)
+        class GroupEvaluate(Model[GroupOp], Evaluate):
+            def evaluate(self, evaluator, operands):
+                return (yield Enter(self.op.body.block, operands))
+
+    Blocks nested in regions see the values around them, unless the operation is `IsolatedFromAbove`.
+    """
+
+    __slots__ = ()
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        """The results from the operands; both are in the working precision."""
+        raise NotImplementedError  # declares the method; those that inherit define it

@@ -1,0 +1,87 @@
+"""`Evaluate` for the operations that read and write something outside of them, and for calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import Model, RankedTensor, ScalarType
+from tx8ir.dialects import builtin, func, pd
+
+from .arrays import EvaluationError, load, round_result, store
+from .interfaces import Enter, Evaluate, Evaluator, Outcome, RuntimeValue
+
+
+def _element(type_: object) -> ScalarType:
+    if not isinstance(type_, RankedTensor):
+        raise EvaluationError(f"has a value of type {type_}; expected a tensor")
+    return type_.element
+
+
+@Evaluate.implement(pd.FeedOp)
+class FeedEvaluate(Model[pd.FeedOp], Evaluate):
+    """Reads an input of the program."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        type_ = self.op.out.type
+        if not isinstance(type_, RankedTensor):
+            raise EvaluationError(f"has a result of type {type_}; expected a tensor")
+        return (evaluator.feed(self.op.feed_name, type_),)
+
+
+@Evaluate.implement(pd.FetchOp)
+class FetchEvaluate(Model[pd.FetchOp], Evaluate):
+    """Gives an output of the program."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        evaluator.fetch(self.op.fetch_name, cast("NDArray[Any]", operands[0]), _element(self.op.x.type))
+        return ()
+
+
+@Evaluate.implement(builtin.GetParameterOp)
+class GetParameterEvaluate(Model[builtin.GetParameterOp], Evaluate):
+    """Reads a variable of the program's store."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        name, type_ = self.op.parameter, self.op.out.type
+        weights = evaluator.program.weights
+        if name not in weights:
+            raise EvaluationError(f"reads parameter {name!r}, which the program's weights do not have")
+        variable = weights[name]
+        if not isinstance(type_, RankedTensor) or variable.type.to_tensor() is not type_.to_tensor():
+            raise EvaluationError(f"reads parameter {name!r} as {type_}; the variable is {variable.type}")
+        return (load(variable.numpy(), type_.element, evaluator.precision),)
+
+
+@Evaluate.implement(builtin.SetParameterOp)
+class SetParameterEvaluate(Model[builtin.SetParameterOp], Evaluate):
+    """Replaces the data of a variable of the program's store, rounded to the declared format, or adds a variable."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        name, type_ = self.op.parameter, self.op.value.type
+        if not isinstance(type_, RankedTensor):
+            raise EvaluationError(f"writes parameter {name!r} with a value of type {type_}; expected a tensor")
+        rounded = round_result(cast("NDArray[Any]", operands[0]), type_.element, "native")
+        data = np.array(store(rounded, type_.element, "native"))  # a copy: the variable owns its data
+        weights = evaluator.program.weights
+        if name not in weights:
+            weights.add(name, data, type_.to_tensor(), is_mutable=True)
+        elif not weights[name].is_mutable:
+            raise EvaluationError(f"writes parameter {name!r}, which is not mutable (Variable.is_mutable)")
+        else:
+            weights[name].data = data
+        return ()
+
+
+@Evaluate.implement(func.CallOp)
+class CallEvaluate(Model[func.CallOp], Evaluate):
+    """Runs the body of the function that is called."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        function = self.op.function()
+        if function is None:
+            raise EvaluationError(f"calls {self.op.callee}, which the module does not define")
+        return (yield Enter(function.body.block, operands))
