@@ -58,8 +58,8 @@ def set_mem_layout(op: BackendOp, *, blocked: bool) -> None:
     """Set `dev_info.mem_layout` of an op with one tensor result, keeping the other fields of a `dev_info` it has."""
     rank = len(tx8be.ranked(op.results[0], "result").shape)
     layout = mem_layout(op.layout_str, rank, blocked=blocked)
-    info = op.dev_info if op.dev_info is not None else DevAttr()
-    op.set_attribute("dev_info", info.with_layout(layout))
+    info = op.dev_info
+    op.set_attribute("dev_info", DevAttr(layout) if info is None else info.with_layout(layout))
 
 
 def is_constant(op: Operation | None) -> bool:

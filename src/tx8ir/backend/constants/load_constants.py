@@ -85,11 +85,10 @@ class LoadConstants(Pass):
         constant, user = load.constant, load.use.owner
         library = user.interface(OpLib)
         bypass = library is not None and not library.query().loads(load.use.index)
-        info = constant.dev_info if constant.dev_info is not None else DevAttr()
         with Builder.before(user), at_location(constant.location):
             loaded = tx8be.LoadConstOp(
                 parameter=constant.parameter, id=number, bypasscodegen=bypass, layout_str=constant.layout_str,
-                dev_info=info.with_layout(load.layout), y=constant.y.type,
+                dev_info=DevAttr(load.layout), y=constant.y.type,
             )  # fmt: skip
         load.use.set(loaded.y)
 

@@ -1,0 +1,7 @@
+"""Lowering of the tensor dialect to the backend graph. Importing it registers `lower-to-tx8be`."""
+
+from __future__ import annotations
+
+from .lower_to_tx8be import LowerToTx8be
+
+__all__ = ["LowerToTx8be"]

@@ -6,6 +6,7 @@ Field names follow the vendor's `dev_attr` and `parallel_attr` definitions.
 from __future__ import annotations
 
 from enum import Enum
+from typing import Any
 
 import attrs
 
@@ -57,9 +58,18 @@ class ParallelMode(Enum):
     HYBRID = "hybrid"
 
 
+class _Sparse(StructAttr):
+    """A structured attribute whose text leaves out the fields that have their default."""
+
+    def fields(self) -> dict[str, Any]:
+        """Field names to Python values; fields that are None or have their default are left out."""
+        declared = attrs.fields(type(self))  # pyright: ignore[reportArgumentType]  (subclasses are attrs classes)
+        return {a.name: value for a in declared if (value := getattr(self, a.name)) != a.default}
+
+
 @struct_attr("tx8be.parallel_attr")
 @attrs.frozen
-class ParallelAttr(StructAttr):
+class ParallelAttr(_Sparse):
     """Data- and tensor-parallel partition of an op over a chip or tile grid.
 
     `dp_dim_*` / `tp_dim_*` are the numbers of parts along the grid's x, y and z axes;
@@ -85,7 +95,7 @@ def _check_layout(instance: object, field: attrs.Attribute[str], value: str) -> 
 
 @struct_attr("tx8be.dev_attr")
 @attrs.frozen
-class DevAttr(StructAttr):
+class DevAttr(_Sparse):
     """How an op's result is kept on the device.
 
     `mem_layout` is the physical layout; `imm_size` and `imm_addr` are the bytes and the SPM address of the op's
@@ -93,7 +103,7 @@ class DevAttr(StructAttr):
     `temporal_mem_slice` is the extent of one time slice per axis; `source_type` the software-pipeline stage.
     """
 
-    mem_layout: str = attrs.field(default="NTensor", converter=str, validator=_check_layout)
+    mem_layout: str = attrs.field(converter=str, validator=_check_layout)
     imm_size: int = 0
     multi_buf_en: bool = False
     multi_buf_num: int = 1
@@ -115,7 +125,7 @@ class DevAttr(StructAttr):
 
 @struct_attr("tx8be.region")
 @attrs.frozen
-class RegionAttr(StructAttr):
+class RegionAttr(_Sparse):
     """A rectangle of `dx` by `dy` tiles whose corner is tile (`x`, `y`)."""
 
     x: int = 0
