@@ -51,7 +51,8 @@ def _pool(i: Instruction, target: Target) -> int:
     kernel, strides = _numbers(i, "kernel"), _numbers(i, "strides")
     top, bottom, left, right = _numbers(i, "pads")
     out = (n, (h + top + bottom - kernel[0]) // strides[0] + 1, (w + left + right - kernel[1]) // strides[1] + 1, c)
-    return cost.ct(target, math.prod(kernel) * size_bytes(out, _format(i), MemLayout.NCx))
+    source = size_bytes((n, h, w, c), _format(i), MemLayout.NCx)
+    return cost.ct(target, max(source, size_bytes(out, _format(i), MemLayout.NCx)))
 
 
 def _gemm(i: Instruction, target: Target) -> int:

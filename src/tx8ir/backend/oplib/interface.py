@@ -94,6 +94,10 @@ class OpLib(Interface):
         """Append the instructions that compute one slice to `kernel`."""
         raise NotImplementedError
 
+    def trial(self, op_slice: OpSlice, target: Target = TX8) -> Kernel:
+        """What `emit` writes for `op_slice`, with the temporaries at address 0."""
+        raise NotImplementedError
+
     def spm_temp_bytes(self, op_slice: OpSlice, target: Target = TX8) -> int:
         """SPM bytes of temporaries `emit` takes for `op_slice`."""
         raise NotImplementedError

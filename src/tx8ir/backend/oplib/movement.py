@@ -29,7 +29,7 @@ class ChannelNormLib(KernelModel[tx8be.ChannelNormOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.CONVERT, rank_layout(self.op), engine=Engine.TDMA)
+        return OpQuery(AlignMode.CONVERT, rank_layout(self.op), engine=Engine.CT)
 
     def emit(self, kernel: Kernel) -> None:
         src, dst = kernel.operand(0), kernel.result

@@ -8,14 +8,13 @@ affine on both sides and merges dimensions that are contiguous on both.
 from __future__ import annotations
 
 import itertools
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from tx8ir.backend.oplib.tensor import Segment, Tsr
 
-__all__ = ["AxisMap", "Walk", "identity", "split_levels", "walks"]
+__all__ = ["AxisMap", "Walk", "identity", "split_dense", "split_levels", "walks"]
 
 
 @attrs.frozen
@@ -39,32 +38,30 @@ class Walk:
     levels: tuple[tuple[int, int, int], ...]
     segment: int
 
-    @property
-    def num_bytes(self) -> int:
-        """Bytes that the walk moves."""
-        return self.segment * math.prod(extent for extent, _, _ in self.levels)
-
-    def sub_walks(self, max_levels: int, outermost: bool) -> Iterator[Walk]:
-        """The same copy in pieces of at most `max_levels` levels.
-
-        The loops made explicit are the outermost ones, or else those that give the fewest pieces.
-        """
-        excess = len(self.levels) - max_levels
-        if excess <= 0:
-            yield self
-            return
-        order = range(len(self.levels)) if outermost else sorted(range(len(self.levels)), key=lambda i: self.levels[i][0])
-        looped = sorted(list(order)[:excess])
-        kept = tuple(level for i, level in enumerate(self.levels) if i not in looped)
-        for index in itertools.product(*(range(self.levels[i][0]) for i in looped)):
-            source = self.source + sum(k * self.levels[i][1] for k, i in zip(index, looped, strict=True))
-            target = self.target + sum(k * self.levels[i][2] for k, i in zip(index, looped, strict=True))
+    def looped(self, levels: Sequence[int]) -> Iterator[Walk]:
+        """The same copy as one walk per iteration of the given levels, in order."""
+        kept = tuple(level for i, level in enumerate(self.levels) if i not in levels)
+        for index in itertools.product(*(range(self.levels[i][0]) for i in levels)):
+            source = self.source + sum(k * self.levels[i][1] for k, i in zip(index, levels, strict=True))
+            target = self.target + sum(k * self.levels[i][2] for k, i in zip(index, levels, strict=True))
             yield Walk(source, target, kept, self.segment)
 
 
-def split_levels(walks: Sequence[Walk], max_levels: int = 3, *, outermost: bool = False) -> list[Walk]:
-    """All `walks` in pieces of at most `max_levels` levels (see `Walk.sub_walks`)."""
-    return [piece for walk in walks for piece in walk.sub_walks(max_levels, outermost)]
+def split_levels(walks: Iterable[Walk], max_levels: int = 3) -> Iterator[Walk]:
+    """All `walks` in as few pieces of at most `max_levels` levels as there can be."""
+    for walk in walks:
+        by_extent = sorted(range(len(walk.levels)), key=lambda i: walk.levels[i][0])
+        yield from walk.looped(sorted(by_extent[: max(0, len(walk.levels) - max_levels)]))
+
+
+def split_dense(walks: Iterable[Walk], max_levels: int = 3) -> Iterator[Walk]:
+    """All `walks` in pieces of at most `max_levels` levels whose target side is dense, in the order of its bytes."""
+    for walk in walks:
+        expected, dense = walk.segment, len(walk.levels)
+        while dense and len(walk.levels) - dense < max_levels and walk.levels[dense - 1][2] == expected:
+            expected *= walk.levels[dense - 1][0]
+            dense -= 1
+        yield from walk.looped(range(dense))
 
 
 def identity(extents: Sequence[int]) -> tuple[AxisMap, ...]:

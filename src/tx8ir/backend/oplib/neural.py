@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
-
+from tx8ir.backend.errors import CompileError
 from tx8ir.backend.oplib.boxes import Box, window
 from tx8ir.backend.oplib.facts import optional_shape, shape_of
 from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, OperandSlices, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
+from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.backend.oplib.reduction import window_granules
+from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
 
@@ -87,6 +88,8 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
     def emit(self, kernel: Kernel) -> None:
         op, src, weight, out = self.op, kernel.operand(0), kernel.operand(1), kernel.result
         bias, psum = kernel.optional(2), kernel.optional(3)
+        if op.groups > 1:
+            weight = _depthwise_weight(kernel, weight, src.channels)
         kernel.add(
             "conv",
             src=src.address,
@@ -109,6 +112,17 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
         )
 
 
+def _depthwise_weight(kernel: Kernel, weight: Tsr, channels: int) -> Tsr:
+    """The weight of a depthwise convolution as the engine reads it: [KH, KW, 1, C] from [KH, KW, C, 1]."""
+    kh, kw, out_channels, _ = weight.shape
+    if out_channels != channels:
+        raise CompileError(f"a depthwise Conv of {channels} channels gives as many, not {out_channels}")
+    turned = kernel.temporary(Tsr(weight.format, (kh, kw, 1, channels), weight.layout))
+    kernel.clear_padding(turned)
+    kernel.move(weight, turned, [AxisMap(kh, 0), AxisMap(kw, 1), AxisMap(1, 3), AxisMap(channels, 2)])
+    return turned
+
+
 @Sharding.implement(tx8be.ConvOp)
 class ConvCuts(Model[tx8be.ConvOp]):
     """Batch, rows, columns and output channels; the window grows backwards and is clipped to the feature."""
@@ -121,15 +135,8 @@ class ConvCuts(Model[tx8be.ConvOp]):
         dh, dw = self.op.dilations
         return dh * (kh - 1) + 1, dw * (kw - 1) + 1
 
-    def _multiplier(self) -> int:
-        """Output channels per input channel of a depthwise convolution."""
-        return shape_of(self.op.out)[3] // self.op.groups
-
     def granules(self) -> tuple[int | None, ...]:
-        block = last_axis_granule(self.op)
-        if self.op.groups > 1:  # so that the input's channels are cut at blocks, too
-            block = math.lcm(block, block * self._multiplier())
-        return window_granules(self._reach(), self.op.pads, block)
+        return window_granules(self._reach(), self.op.pads, last_axis_granule(self.op))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         source, weight = shape_of(self.op.input), shape_of(self.op.weight)
@@ -142,10 +149,7 @@ class ConvCuts(Model[tx8be.ConvOp]):
             box = box.replace(1 + i, low, size)
             pads[2 * i : 2 * i + 2] = before, after
         start, extent = out.axis(3)
-        if self.op.groups > 1:
-            multiplier = self._multiplier()
-            box = box.replace(3, start // multiplier, -(-extent // multiplier))
-        else:
+        if self.op.groups == 1:  # a depthwise convolution reads the channels it writes
             box = box.replace(3, 0, source[3])
         boxes: list[Box | None] = [
             box,

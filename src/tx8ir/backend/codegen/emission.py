@@ -1,0 +1,80 @@
+"""From recorded instructions to tx8 operations: tiles whose instructions agree share one operation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import attrs
+
+from tx8ir.backend.oplib.kernel import FieldValue, Instruction
+from tx8ir.core import Location, Op, at_location
+from tx8ir.dialects import tx8
+
+__all__ = ["Stream", "emit_streams"]
+
+_PER_TILE = frozenset(
+    {"spm", "ddr", "index_spm", "src", "dst", "lhs", "rhs", "out", "psum", "bias", "weight", "unit", "mask"}
+)
+"""Fields that hold an address: one for all tiles, or one per tile."""
+
+
+@attrs.frozen
+class Stream:
+    """The instructions of one phase (a load, an op's kernel, a store) on a class of tiles."""
+
+    tiles: tuple[int, ...]
+    instructions: Sequence[Instruction]
+
+
+def emit_streams(streams: Sequence[Stream], source: str, location: Location) -> int:
+    """Builds the streams' operations at the current insertion point; returns how many.
+
+    Instructions at the same position that differ only in per-tile addresses become one operation. Order on each tile is
+    that of its stream.
+    """
+    made = 0
+    longest = max((len(s.instructions) for s in streams), default=0)
+    for position in range(longest):
+        merged: dict[object, list[tuple[tuple[int, ...], Instruction]]] = {}
+        for stream in streams:
+            if position < len(stream.instructions):
+                instruction = stream.instructions[position]
+                merged.setdefault(_uniform_part(instruction), []).append((stream.tiles, instruction))
+        for parts in merged.values():
+            _build(parts, source, location)
+            made += 1
+    return made
+
+
+def _uniform_part(instruction: Instruction) -> object:
+    """What instructions must have in common to be one operation: everything but addresses that differ between tiles."""
+    fields = tuple(
+        (key, None if _is_per_tile(key, value) else value) for key, value in sorted(instruction.fields.items())
+    )
+    return instruction.name, fields
+
+
+def _is_per_tile(key: str, value: FieldValue) -> bool:
+    return key in _PER_TILE and isinstance(value, tuple)
+
+
+def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: str, location: Location) -> None:
+    rows = sorted((tile, number, part) for part, (tiles, _) in enumerate(parts) for number, tile in enumerate(tiles))
+    first = parts[0][1]
+    fields: dict[str, FieldValue] = {}
+    for key, value in first.fields.items():
+        if _is_per_tile(key, value):
+            addresses = tuple(_address(parts[part][1].fields, key, number) for _, number, part in rows)
+            value = addresses[:1] if len(set(addresses)) == 1 else addresses
+        elif key in _PER_TILE and isinstance(value, int):
+            value = (value,)
+        fields[key] = value
+    op_class: type[Op] = tx8.DIALECT.ops[f"tx8.{first.name}"]  # pyright: ignore[reportAssignmentType]
+    with at_location(location):
+        op_class(tiles=tuple(tile for tile, _, _ in rows), source=source, **fields)
+
+
+def _address(fields: Mapping[str, FieldValue], key: str, number: int) -> int:
+    value = fields[key]
+    assert isinstance(value, tuple)
+    return value[number] if len(value) > 1 else value[0]

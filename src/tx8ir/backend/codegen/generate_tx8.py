@@ -1,0 +1,109 @@
+"""`generate-tx8`: the instruction program and the bytes of its constant segments."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from tx8ir.backend.codegen.group_code import emit_group
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.memory.allocate_ddr import result_values
+from tx8ir.backend.memory.ddr_storage import DDR_ADDRESS, DDR_SCRATCH, address_of, storage_of, stored_bytes
+from tx8ir.backend.oplib.facts import mem_layout_of, tensor_type
+from tx8ir.backend.schedule.region import region_tiles
+from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
+from tx8ir.dialects import tx8, tx8be
+from tx8ir.target.layout import pack
+from tx8ir.transforms.pass_manager import Pass, register_pass
+
+__all__ = ["GenerateTx8"]
+
+
+@register_pass
+@attrs.frozen
+class GenerateTx8(Pass):
+    """Replaces `main` by a `tx8.program` and the weight store by the DDR image of the constants.
+
+    Every constant, input and result gets a DDR segment, the variables share one (`scratch`). The program's public names
+    become `tx8.input` and `tx8.output`. A group's instructions follow those of the groups before it; a barrier
+    stands behind a group with `need_barrier` when instructions follow. Groups that alias DDR give none.
+
+    Assumes: `allocate-spm` and `allocate-ddr` ran. Raises `CompileError` when a value's layouts do not agree.
+    """
+
+    name: ClassVar[str] = "generate-tx8"
+
+    def run(self, program: Program) -> None:
+        body = Block()
+        weights = WeightStore()
+        tiles: set[int] = set()
+        with Builder.at_end(body):
+            _constants(program, weights)
+            _ports(program)
+            pending = False
+            for group in backend_ops(program):
+                if not isinstance(group, tx8be.GroupOp) or group.group_tag == 2:
+                    continue
+                if pending:
+                    tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=f"barrier before group {group.group_id}")
+                tiles.update(region_tiles(group))
+                self.count("instructions", emit_group(group))
+                self.count("groups")
+                pending = group.need_barrier
+        module = program.module
+        location = program.main.location
+        module.set_attribute(DDR_SCRATCH, None)
+        for op in list(program.body):
+            op.erase(by=self.name)
+        with Builder.at_end(program.body), at_location(location):
+            tx8.ProgramOp(body=Region([body]))
+        program.weights = weights
+
+
+def _constants(program: Program, weights: WeightStore) -> None:
+    """A `const` segment and its packed bytes for every constant."""
+    done: set[int] = set()
+    for op in program.module.walk():
+        if not isinstance(op, tx8be.LoadConstOp) or op.id in done:
+            continue
+        done.add(op.id)
+        declared = tensor_type(op.y)
+        array = np.asarray(program.weights[op.parameter].numpy())
+        if array.shape != declared.shape or array.dtype != declared.element.format.dtype:
+            raise CompileError(
+                f"constant {op.parameter!r} is used as {declared} but holds {array.dtype}{list(array.shape)}", op=op
+            )
+        image = pack(array, declared.element.format, mem_layout_of(op.y))
+        name = f"const.{op.id}.{op.parameter}"
+        with at_location(op.location):
+            tx8.SegmentOp(segment_name=name, address=address_of(op.y), size=image.size, kind="const")
+        weights[name] = Variable(VTensorType(image.shape, ui8), image)
+
+
+def _ports(program: Program) -> None:
+    """Segments of inputs, results and scratch, then the public tensors."""
+    inputs = {op.x: op for op in backend_ops(program) if isinstance(op, tx8be.InputOp)}
+    arguments = program.main.body.blocks[0].args
+    (results,) = result_values(program)
+    owners = {storage_of(value): None for value in results.xs}
+    for name, argument in zip(program.inputs, arguments, strict=True):
+        if argument in inputs:
+            op = inputs[argument]
+            tx8.SegmentOp(segment_name=f"input.{name}", address=address_of(op.y), size=stored_bytes(op.y), kind="input")
+    for number, owner in enumerate(owners):
+        if isinstance(owner, tx8be.GroupOp):
+            size, address = stored_bytes(owner.outs[0]), int(owner.attributes[DDR_ADDRESS].value)
+            tx8.SegmentOp(segment_name=f"output.{number}", address=address, size=size, kind="output")
+    scratch = program.module.attributes.get(DDR_SCRATCH)
+    if scratch is not None:
+        address, size = scratch.value
+        tx8.SegmentOp(segment_name="scratch", address=address, size=size, kind="scratch")
+    for name, argument in zip(program.inputs, arguments, strict=True):
+        if argument in inputs:
+            value = inputs[argument].y
+            tx8.InputOp(port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value)
+    for name, value in zip(program.outputs, results.xs, strict=True):
+        tx8.OutputOp(port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value)

@@ -1,0 +1,166 @@
+"""The instructions of one group: load, compute, store, for every time step and class of equal tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import attrs
+
+from tx8ir.backend.codegen.emission import Stream, emit_streams
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.memory.allocate_spm import read_tiling
+from tx8ir.backend.memory.ddr_storage import address_of
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
+from tx8ir.backend.oplib.kernel import Instruction, Kernel
+from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp, op_lib
+from tx8ir.backend.schedule.region import region_tiles
+from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
+from tx8ir.backend.schedule.transfer import load_instructions, store_instructions
+from tx8ir.core import Operation, Value
+from tx8ir.dialects import tx8be
+from tx8ir.dialects.tx8be import BackendOp
+
+__all__ = ["emit_group", "source_name"]
+
+
+def source_name(op: Operation, group: tx8be.GroupOp) -> str:
+    """The readable origin of an instruction: the op's kind, its group and the original name where there is one."""
+    text = f"group {group.group_id} {op.name.removeprefix('tx8be.')}"
+    name = op.location.name
+    return f"{text} {name}" if name else text
+
+
+@attrs.frozen
+class _TileClass:
+    """Tiles that run the same instructions in one time step, and what each of them computes."""
+
+    tiles: tuple[int, ...]
+    slices: tuple[GroupSlice, ...]
+
+    @property
+    def first(self) -> GroupSlice:
+        return self.slices[0]
+
+    def boxes(self, position: int) -> list[Box]:
+        """The box of one value on every tile."""
+        return [box for s in self.slices if (box := s.boxes[position]) is not None]
+
+
+def emit_group(group: tx8be.GroupOp) -> int:
+    """Builds the instructions of `group` at the current insertion point; returns how many.
+
+    Raises:
+        CompileError: a load's or the store's layout is not that of the value in DDR (an error of an earlier pass), or
+            an attribute of an earlier pass is missing.
+    """
+    return _GroupCode(group).emit()
+
+
+class _GroupCode:
+    def __init__(self, group: tx8be.GroupOp) -> None:
+        self.group = group
+        self.body = body = GroupBody.of(group)
+        tiling, _ = read_tiling(body)
+        self.tile_ids = region_tiles(group)
+        self.steps = GroupSteps.make(body, tiling, len(self.tile_ids))
+        self.kept = self.steps.kept()
+        self.addresses = [_buffers(value) for value in body.values]
+        self.load_addresses = [_load_address(load) for load in body.loads]
+        self.store_address = address_of(group.outs[0])
+
+    def emit(self) -> int:
+        made = 0
+        for number, index in enumerate(self.steps.indices()):
+            classes = self._classes(index)
+            placed = [step_buffer(number, addresses) for addresses in self.addresses]
+            for i, load in enumerate(self.body.loads):
+                if number == 0 or i not in self.kept:
+                    made += self._phase(classes, load, lambda c, i=i: self._load(c, i, placed[i]))
+            for k, op in enumerate(self.body.compute):
+                made += self._phase(classes, op, lambda c, k=k: self._compute(c, k, placed))
+            made += self._phase(classes, self.body.store, lambda c: self._store(c, placed))
+        return made
+
+    def _classes(self, index: Sequence[int]) -> list[_TileClass]:
+        """Partition of the tiles with work in a step by the form of their slices."""
+        found: dict[object, list[tuple[int, GroupSlice]]] = {}
+        for position, tile in enumerate(self.tile_ids):
+            group_slice = self.steps.of(position, index)
+            if group_slice is not None:
+                found.setdefault(group_slice.form, []).append((tile, group_slice))
+        return [_TileClass(tuple(t for t, _ in rows), tuple(s for _, s in rows)) for rows in found.values()]
+
+    def _phase(
+        self, classes: Sequence[_TileClass], op: Operation, instructions: Callable[[_TileClass], Sequence[Instruction]]
+    ) -> int:
+        streams = [Stream(c.tiles, instructions(c)) for c in classes]
+        return emit_streams(streams, source_name(op, self.group), op.location)
+
+    def _load(self, tiles: _TileClass, position: int, address: int) -> list[Instruction]:
+        boxes = tiles.boxes(position)
+        if not boxes:
+            return []
+        part = self.body.slice_tensor(position, tiles.first, address)
+        return load_instructions(self.body.tensors[position], boxes, part, self.load_addresses[position])
+
+    def _compute(self, tiles: _TileClass, number: int, placed: Sequence[int]) -> list[Instruction]:
+        body = self.body
+        if tiles.first.boxes[len(body.loads) + number] is None:
+            return []
+        op = body.compute[number]
+        tables: dict[int, tuple[int, ...]] = {}
+        for row, ((k, operand), _) in enumerate(tiles.first.tables):
+            if k == number:
+                boxes = [s.tables[row][1] for s in tiles.slices]
+                tables[operand] = _table_addresses(op.operands[operand], boxes)
+        op_slice = body.op_slice(number, tiles.first, placed, tables)
+        imm = op.dev_info.imm_addr if op.dev_info is not None else 0
+        kernel = Kernel(op_slice, imm)
+        op_lib(op).emit(kernel)
+        if op.dev_info is None or kernel.temp_bytes > op.dev_info.imm_size:
+            raise CompileError(f"{op.name} takes {kernel.temp_bytes} bytes of temporaries, more than were allocated", op=op)
+        return kernel.instructions
+
+    def _store(self, tiles: _TileClass, placed: Sequence[int]) -> list[Instruction]:
+        position = self.body.index[self.body.stored]
+        part = self.body.slice_tensor(position, tiles.first, placed[position])
+        _check_layout(self.body.store.y, self.body.stored, self.body.store)
+        return store_instructions(self.body.tensors[position], tiles.boxes(position), part, self.store_address)
+
+
+def _buffers(value: Value) -> tuple[int, ...]:
+    """SPM addresses of a value, one per buffer."""
+    op = value.defining_op
+    if not isinstance(op, BackendOp) or op.dev_info is None or not op.dev_info.mem_addr:
+        raise CompileError("a value has no SPM address; run allocate-spm first", op=op)
+    return op.dev_info.mem_addr
+
+
+def _load_address(load: LoadOp) -> int:
+    """The DDR address a load reads from."""
+    if isinstance(load, tx8be.LoadConstOp):
+        return address_of(load.y)
+    _check_layout(load.y, load.x, load)
+    return address_of(load.x)
+
+
+def _check_layout(inner: Value, outer: Value, op: Operation) -> None:
+    a, b = mem_layout_of(inner), mem_layout_of(outer)
+    if a != b:
+        raise CompileError(f"{op.name} moves a value that lies in {b} as if it lay in {a}", op=op)
+
+
+def _table_addresses(value: Value, boxes: Sequence[Box]) -> tuple[int, ...]:
+    """Where the boxes of an operand that stays in DDR begin. Raises `CompileError` unless the operand is dense."""
+    layout = mem_layout_of(value)
+    if layout.is_blocked:
+        raise CompileError(f"an operand that is read in place must be dense, not {layout}", op=value.defining_op)
+    base, size = address_of(value), format_of(value).bytes
+    addresses: list[int] = []
+    for box in boxes:
+        element = 0
+        for start, extent in zip(box.start, shape_of(value), strict=True):
+            element = element * extent + start
+        addresses.append(base + element * size)
+    return tuple(addresses)

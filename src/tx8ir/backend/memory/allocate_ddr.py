@@ -1,0 +1,108 @@
+"""`allocate-ddr`: addresses of constants, inputs, outputs and the values between groups."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.memory.ddr_storage import DDR_ADDRESS, DDR_SCRATCH, storage_of, stored_bytes
+from tx8ir.backend.memory.placement import Buffer, place
+from tx8ir.backend.oplib.tensor import align_up
+from tx8ir.core import Program
+from tx8ir.dialects import tx8be
+from tx8ir.target.chip import TX8
+from tx8ir.transforms.pass_manager import Pass, register_pass
+
+__all__ = ["AllocateDdr", "result_values"]
+
+
+def result_values(program: Program) -> tuple[tx8be.TupleOp, ...]:
+    """The `Tuple` of the program's results. Raises `CompileError` unless there is exactly one `Output` of a `Tuple`."""
+    outputs = [op for op in backend_ops(program) if isinstance(op, tx8be.OutputOp)]
+    producers = [op.x.defining_op for op in outputs]
+    if len(producers) != 1 or not isinstance(producers[0], tx8be.TupleOp):
+        raise CompileError(f"expected one tx8be.Output of a tx8be.Tuple, found {len(outputs)}", op=program.main)
+    return (producers[0],)
+
+
+@register_pass
+@attrs.frozen
+class AllocateDdr(Pass):
+    """Places every stored value on 4096-byte banks, from the base of DDR.
+
+    Constants come first in the order of their ids (large ones have the lowest), then inputs, then results, then the
+    space that variables share: a variable is live from its group's layer to the layer of its last reader, both
+    included, and variables that are not live together may lie on the same bytes. Leaves `ddr_addr` on `Input`, `LoadConst`
+    and `Group` ops and `ddr_scratch` (address, size) on the module. A group that only aliases has no storage of its own.
+
+    Assumes: `group-barriers` ran. Raises `CompileError` when DDR is too small.
+    """
+
+    name: ClassVar[str] = "allocate-ddr"
+
+    def run(self, program: Program) -> None:
+        cursor = self._constants(program, TX8.ddr_base)
+        for op in backend_ops(program):
+            if isinstance(op, tx8be.InputOp):
+                op.set_attribute(DDR_ADDRESS, cursor)
+                cursor += self._banks(stored_bytes(op.y))
+        (results,) = result_values(program)
+        owners = {storage_of(value): None for value in results.xs}
+        for owner in owners:
+            if isinstance(owner, tx8be.GroupOp):
+                owner.set_attribute(DDR_ADDRESS, cursor)
+                cursor += self._banks(stored_bytes(owner.outs[0]))
+        cursor = self._variables(program, cursor, set(owners))
+        if cursor > TX8.ddr_end:
+            raise CompileError(f"the program needs {cursor - TX8.ddr_base} bytes of DDR; there are {TX8.ddr_bytes}")
+        self.count("bytes", cursor - TX8.ddr_base)
+
+    @staticmethod
+    def _banks(size: int) -> int:
+        return align_up(size, TX8.ddr_bank)
+
+    def _constants(self, program: Program, cursor: int) -> int:
+        """Places constants; all loads of one id share its address."""
+        loads: dict[int, list[tx8be.LoadConstOp]] = {}
+        for op in program.module.walk():
+            if isinstance(op, tx8be.LoadConstOp):
+                loads.setdefault(op.id, []).append(op)
+        for number in sorted(loads):
+            first = loads[number][0]
+            for op in loads[number]:
+                same = op.parameter == first.parameter and op.y.type == first.y.type
+                if not same or stored_bytes(op.y) != stored_bytes(first.y):
+                    raise CompileError(f"constant id {number} is loaded as two different constants", op=op)
+                op.set_attribute(DDR_ADDRESS, cursor)
+            cursor += self._banks(stored_bytes(first.y))
+        self.count("constants", len(loads))
+        return cursor
+
+    def _variables(self, program: Program, base: int, fixed: set[object]) -> int:
+        """Places the results of groups that are not results of the program; returns the first free address."""
+        groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
+        deepest = max((group.layer or 0 for group in groups), default=0)
+        time = {
+            group: number if group.layer is None else deepest - group.layer for number, group in enumerate(groups)
+        }
+        ends: dict[object, int] = {}
+        for group in groups:
+            for value in group.inputs:
+                owner = storage_of(value)
+                ends[owner] = max(ends.get(owner, 0), time[group])
+        variables = [g for g in groups if g.group_tag != 2 and g not in fixed and g.outs]
+        items = [
+            Buffer(self._banks(stored_bytes(g.outs[0])), time[g], max(time[g], ends.get(g, 0))) for g in variables
+        ]
+        placement = place(items, alignment=TX8.ddr_bank, max_nodes=0)
+        for group, offset in zip(variables, placement.offsets, strict=True):
+            group.set_attribute(DDR_ADDRESS, base + offset)
+        if placement.size:
+            program.module.set_attribute(DDR_SCRATCH, (base, placement.size))
+        self.count("variables", len(variables))
+        self.count("variable bytes", placement.size)
+        self.count("variable bound bytes", placement.bound)
+        return base + placement.size

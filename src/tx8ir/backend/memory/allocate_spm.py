@@ -1,0 +1,92 @@
+"""`allocate-spm`: addresses of every group's slices and temporaries in the tiles' SPM."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.memory.spm_plan import plan_spm
+from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
+from tx8ir.backend.schedule.region import region_tiles
+from tx8ir.backend.schedule.steps import GroupSteps
+from tx8ir.backend.schedule.tiling import Tiling
+from tx8ir.backend.target_options import target_with
+from tx8ir.core import Program
+from tx8ir.dialects import tx8be
+from tx8ir.dialects.tx8be import BackendOp, DevAttr
+from tx8ir.target.chip import Target
+from tx8ir.transforms.pass_manager import Pass, register_pass
+
+__all__ = ["AllocateSpm", "read_tiling"]
+
+
+def read_tiling(body: GroupBody) -> tuple[Tiling, int]:
+    """The tiling that `shard-and-split` left on a group, and its number of buffers. Raises `CompileError` without one."""
+    parallel, info = body.store.tile_parallel, body.store.dev_info
+    if parallel is None or info is None or len(info.temporal_mem_slice) != len(body.shape):
+        raise CompileError("the group has no tiling; run shard-and-split first", op=body.group)
+    return Tiling(parallel.shape_spatial_sharding, info.temporal_mem_slice), info.multi_buf_num
+
+
+@register_pass
+@attrs.frozen
+class AllocateSpm(Pass):
+    """Places the values and temporaries of every group in SPM.
+
+    Leaves `dev_info.mem_addr` (one address per buffer) on loads and compute ops, `imm_addr` and `imm_size` on compute ops
+    and `spm_alloc_size` on the group. Groups run one after the other on a tile, so each has the whole SPM.
+    `max_nodes` bounds the exact search behind the heuristics.
+
+    Assumes: `shard-and-split` ran (with the same `spm_bytes`). Raises `CompileError` when a group does not fit.
+    """
+
+    name: ClassVar[str] = "allocate-spm"
+    spm_bytes: int | None = None
+    max_nodes: int = 20_000
+
+    def run(self, program: Program) -> None:
+        target = target_with(self.spm_bytes)
+        for group in backend_ops(program):
+            if isinstance(group, tx8be.GroupOp) and group.group_tag != 2:
+                self._allocate(GroupBody.of(group), target)
+
+    def _allocate(self, body: GroupBody, target: Target) -> None:
+        tiling, buffers = read_tiling(body)
+        steps = GroupSteps.make(body, tiling, len(region_tiles(body.group)))
+        forms: dict[object, GroupSlice] = {}
+        for index in steps.indices():
+            for tile in range(len(steps.tiles)):
+                found = steps.of(tile, index)
+                if found is not None:
+                    forms.setdefault(found.form, found)
+        temporaries = [
+            max(op_lib(op).spm_temp_bytes(body.op_slice(k, form), target) for form in forms.values())
+            for k, op in enumerate(body.compute)
+        ]
+        plan = plan_spm(
+            body,
+            forms.values(),
+            kept=steps.kept(),
+            buffers=buffers,
+            temporaries=temporaries,
+            target=target,
+            max_nodes=self.max_nodes,
+        )
+        if plan is None:
+            raise CompileError(f"the group needs more than the {target.spm_allocatable_bytes} bytes of SPM", op=body.group)
+        for i, value in enumerate(body.values):
+            op = value.defining_op
+            assert isinstance(op, BackendOp)
+            info = op.dev_info if op.dev_info is not None else DevAttr()
+            info = attrs.evolve(info, mem_addr=plan.values[i])
+            if i >= len(body.loads):
+                address, size = plan.imm[i - len(body.loads)]
+                info = attrs.evolve(info, imm_addr=address, imm_size=size)
+            op.set_attribute("dev_info", info)
+        body.group.set_attribute("spm_alloc_size", plan.size)
+        self.count("groups")
+        self.count("bytes", plan.size)
+        self.count("bound bytes", plan.bound)

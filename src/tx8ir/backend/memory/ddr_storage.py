@@ -1,0 +1,75 @@
+"""Which DDR storage each value of the backend graph has, seen through groups that only alias."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
+from tx8ir.core import BlockArgument, Operation, Value
+from tx8ir.dialects import tx8be
+from tx8ir.target.layout import size_bytes
+
+__all__ = ["DDR_ADDRESS", "DDR_SCRATCH", "StorageOp", "address_of", "storage_of", "stored_bytes"]
+
+DDR_ADDRESS = "ddr_addr"
+"""Attribute of `Input`, `LoadConst` and `Group`: where in DDR the value lies (`allocate-ddr`)."""
+DDR_SCRATCH = "ddr_scratch"
+"""Attribute of the module: first address and size of the space that variables share."""
+
+StorageOp: TypeAlias = "tx8be.InputOp | tx8be.LoadConstOp | tx8be.GroupOp"
+
+
+def stored_bytes(value: Value) -> int:
+    """Bytes that `value` takes in DDR in its layout."""
+    return size_bytes(shape_of(value), format_of(value), mem_layout_of(value))
+
+
+def storage_of(value: Value) -> StorageOp:
+    """The op that owns the bytes of `value`: an input, a constant, or the group that computes it.
+
+    Raises:
+        CompileError: an alias changes the bytes, or a value that is stored nowhere.
+    """
+    while True:
+        if isinstance(value, BlockArgument):
+            group = value.owner.parent_op
+            if not isinstance(group, tx8be.GroupOp):
+                raise CompileError("a function argument is used other than by tx8be.Input", op=group)
+            value = group.inputs[value.index]
+            continue
+        op = value.defining_op
+        if isinstance(op, tx8be.InputOp | tx8be.LoadConstOp):
+            return op
+        if isinstance(op, tx8be.GroupOp):
+            if op.group_tag != 2:
+                return op
+            terminator = op.body.block.terminator
+            assert isinstance(terminator, tx8be.ReturnOp)
+            value = terminator.xs[op.results.index(value)]
+            continue
+        if isinstance(op, tx8be.ReshapeOp):
+            _check_alias(op)
+            value = op.x
+            continue
+        raise CompileError(f"the result of {op.name if op else 'no op'} is stored nowhere in DDR", op=op)
+
+
+def _check_alias(op: tx8be.ReshapeOp) -> None:
+    for value, what in ((op.x, "operand"), (op.y, "result")):
+        layout = mem_layout_of(value)
+        if layout.is_blocked:
+            raise CompileError(f"the {what} of a reshape in DDR must be dense, not {layout}", op=op)
+
+
+def address_of(value: Value) -> int:
+    """The DDR address of `value`, from the attributes `allocate-ddr` left. Raises `CompileError` when they are missing."""
+    owner = storage_of(value)
+    address = owner.attributes.get(DDR_ADDRESS)
+    if address is None:
+        raise CompileError(f"{owner.name} has no {DDR_ADDRESS}; run allocate-ddr first", op=_as_operation(owner))
+    return int(address.value)
+
+
+def _as_operation(op: StorageOp) -> Operation:
+    return op

@@ -1,0 +1,211 @@
+"""A group's body as the backend schedules it: loads, compute ops in order, one store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TypeAlias
+
+import attrs
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
+from tx8ir.backend.oplib.interface import OpLib, Sharding
+from tx8ir.backend.oplib.kernel import OpSlice
+from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.core import IrError, NoneType, Operation, Value
+from tx8ir.dialects import tx8be
+
+__all__ = ["GroupBody", "GroupSlice", "LoadOp", "op_lib", "sharding_of"]
+
+LoadOp: TypeAlias = "tx8be.LoadVarOp | tx8be.LoadConstOp"
+
+
+def op_lib(op: Operation) -> OpLib:
+    """The kernel of `op`. Raises `CompileError` when the op library has none."""
+    library = op.interface(OpLib)
+    if library is None:
+        raise CompileError(f"{op.name} has no kernel in the op library", op=op)
+    return library
+
+
+def sharding_of(op: Operation) -> Sharding:
+    """The cutting rules of `op`. Raises `CompileError` when it has none."""
+    rules = op.interface(Sharding)
+    if rules is None:
+        raise CompileError(f"{op.name} has no cutting rules in the op library", op=op)
+    return rules
+
+
+def tensor_of(value: Value, extent: tuple[int, ...] | None = None) -> Tsr:
+    """The descriptor of `value`, or of a slice of it with `extent`, not placed."""
+    return Tsr(format_of(value), shape_of(value) if extent is None else extent, mem_layout_of(value))
+
+
+@attrs.frozen(slots=False)
+class GroupSlice:
+    """What one tile does in one time step: the box of every value that the result's box needs.
+
+    `boxes` are in the order of `GroupBody.values` (None: not needed); `pads` in the order of `GroupBody.compute`;
+    `tables` gives the boxes of operands that are not loaded, by (compute index, operand index).
+    """
+
+    boxes: tuple[Box | None, ...]
+    pads: tuple[tuple[int, int, int, int], ...]
+    tables: tuple[tuple[tuple[int, int], Box], ...]
+
+    @cached_property
+    def form(self) -> tuple[object, ...]:
+        """Equal for slices that the same instructions compute, up to DDR addresses."""
+        extents = tuple(None if box is None else box.extent for box in self.boxes)
+        return extents, self.pads, tuple(box.extent for _, box in self.tables)
+
+
+@attrs.frozen(slots=False)
+class GroupBody:
+    """The ops of a searched group (`group_tag` 0 or 1), checked and in order."""
+
+    group: tx8be.GroupOp
+    loads: tuple[LoadOp, ...]
+    compute: tuple[tx8be.BackendOp, ...]
+    store: tx8be.StoreVarOp
+
+    @staticmethod
+    def of(group: tx8be.GroupOp) -> GroupBody:
+        """The body of `group`. Raises `CompileError` unless it is loads, compute ops with kernels, and one store."""
+        loads: list[LoadOp] = []
+        compute: list[tx8be.BackendOp] = []
+        stores: list[tx8be.StoreVarOp] = []
+        for op in group.body.block:
+            if isinstance(op, tx8be.LoadVarOp):
+                loads.append(op)
+            elif isinstance(op, tx8be.LoadConstOp):
+                if not op.bypasscodegen:
+                    loads.append(op)
+            elif isinstance(op, tx8be.StoreVarOp):
+                stores.append(op)
+            elif isinstance(op, tx8be.BackendOp) and not isinstance(op, tx8be.NoneOp | tx8be.ReturnOp):
+                op_lib(op)
+                compute.append(op)
+        if len(stores) != 1 or len(group.outs) != 1:
+            raise CompileError(f"a group stores one result; this one has {len(stores)} stores", op=group)
+        return GroupBody(group, tuple(loads), tuple(compute), stores[0])
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The values that live in SPM: results of the loads, then of the compute ops."""
+        return (*(load.results[0] for load in self.loads), *(op.results[0] for op in self.compute))
+
+    @cached_property
+    def index(self) -> dict[Value, int]:
+        """Position of each value in `values`."""
+        return {value: i for i, value in enumerate(self.values)}
+
+    @property
+    def stored(self) -> Value:
+        """The value that is stored."""
+        return self.store.x
+
+    @cached_property
+    def shape(self) -> tuple[int, ...]:
+        """Extents of the stored value."""
+        return shape_of(self.stored)
+
+    @cached_property
+    def granules(self) -> tuple[int | None, ...]:
+        """Where the stored value may be cut (see `Sharding.granules`)."""
+        producer = self.stored.defining_op
+        if isinstance(producer, tx8be.LoadVarOp | tx8be.LoadConstOp):  # a copy of an input or a constant
+            format = format_of(self.stored)
+            block = 1 if format.is_packed else format.block
+            return (*(1 for _ in self.shape[1:]), block)[: len(self.shape)]
+        assert producer is not None
+        return sharding_of(producer).granules()
+
+    @cached_property
+    def tensors(self) -> tuple[Tsr, ...]:
+        """The whole tensor of every value."""
+        return tuple(tensor_of(value) for value in self.values)
+
+    def slice_for(self, out: Box) -> GroupSlice | None:
+        """The slices that the box `out` of the stored value needs, from the store back to the loads.
+
+        A value with several readers gets the hull of what they read. None when a cut is not allowed somewhere on the way.
+        """
+        boxes: list[Box | None] = [None] * len(self.values)
+        boxes[self.index[self.stored]] = out
+        pads: list[tuple[int, int, int, int]] = [(0, 0, 0, 0)] * len(self.compute)
+        tables: list[tuple[tuple[int, int], Box]] = []
+        for number in reversed(range(len(self.compute))):
+            op = self.compute[number]
+            box = boxes[len(self.loads) + number]
+            if box is None:
+                continue
+            if not _allowed(box, shape_of(op.results[0]), self._all_granules[number]):
+                return None
+            slices = sharding_of(op).operand_slices(box)
+            pads[number] = slices.pads
+            for i, (value, needed) in enumerate(zip(op.operands, slices.boxes, strict=True)):
+                if needed is None:
+                    continue
+                position = self.index.get(value)
+                if position is None:
+                    tables.append(((number, i), needed))
+                    continue
+                present = boxes[position]
+                boxes[position] = needed if present is None else present.hull(needed)
+        stored = boxes[self.index[self.stored]]
+        if stored != out:
+            return None  # a reader inside the group needs more of the result than this slice stores
+        return GroupSlice(tuple(boxes), tuple(pads), tuple(tables))
+
+    @cached_property
+    def _all_granules(self) -> tuple[tuple[int | None, ...], ...]:
+        return tuple(sharding_of(op).granules() for op in self.compute)
+
+    def op_slice(
+        self,
+        number: int,
+        group_slice: GroupSlice,
+        addresses: Sequence[int] | None = None,
+        tables: Mapping[int, tuple[int, ...]] | None = None,
+    ) -> OpSlice:
+        """What compute op `number` is asked to do in `group_slice`.
+
+        `addresses` are the SPM addresses of `values`, `tables` the DDR addresses of the operands that are not loaded;
+        zeros stand for what is not given.
+        """
+        op = self.compute[number]
+        operands: list[Tsr | None] = []
+        placed = dict(tables or {})
+        for i, value in enumerate(op.operands):
+            position = self.index.get(value)
+            if position is None:
+                operands.append(None)
+                if not isinstance(value.type, NoneType):
+                    placed.setdefault(i, (0,))
+            else:
+                operands.append(self.slice_tensor(position, group_slice, addresses[position] if addresses else 0))
+        position = len(self.loads) + number
+        result = self.slice_tensor(position, group_slice, addresses[position] if addresses else 0)
+        return OpSlice(tuple(operands), result, group_slice.pads[number], placed)
+
+    def slice_tensor(self, position: int, group_slice: GroupSlice, address: int = 0) -> Tsr:
+        """The slice of `values[position]`, at `address`."""
+        box = group_slice.boxes[position]
+        if box is None:
+            raise IrError("a value of the group is not needed by its result", op=self.group)
+        whole = self.tensors[position]
+        return Tsr(whole.format, box.extent, whole.layout, address)
+
+
+def _allowed(box: Box, shape: tuple[int, ...], granules: tuple[int | None, ...]) -> bool:
+    """Whether a cut respects the granules: starts and ends on multiples, or at the tensor's end."""
+    for start, extent, size, granule in zip(box.start, box.extent, shape, granules, strict=True):
+        if granule is None:
+            if (start, extent) != (0, size):
+                return False
+        elif start % granule or ((start + extent) % granule and start + extent != size):
+            return False
+    return True

@@ -1,0 +1,97 @@
+"""Loads and stores: the DMA instructions that move a box of a tensor in DDR from or to its slice in SPM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import attrs
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.kernel import Instruction, Kernel, OpSlice
+from tx8ir.backend.oplib.moves import AxisMap, Walk, split_dense, walks
+from tx8ir.backend.oplib.tensor import Tsr
+
+__all__ = ["Transfer", "load_instructions", "store_instructions", "transfer"]
+
+
+@attrs.frozen
+class Transfer:
+    """Walks from a whole tensor in DDR (source) to its slice in SPM (target), dense on the SPM side.
+
+    `complete` is False when the slice has padding lanes that the walks do not write.
+    """
+
+    walks: tuple[Walk, ...]
+    complete: bool
+
+
+@lru_cache(maxsize=4096)
+def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
+    """How `box` of `whole` maps to `part`, a tensor of the box's extents.
+
+    A slice of a dense tensor is a strided box; one of a blocked tensor is, per batch, a walk over its channel blocks and
+    one for the C0 tail. Padding lanes are copied along where the slice's blocks are the tensor's.
+
+    Raises:
+        CompileError: the format packs several elements into a byte.
+    """
+    if whole.format.is_packed:
+        raise CompileError(f"slices of packed {whole.format} tensors cannot be moved by DMA; widen to i8 first")
+    complete = True
+    if part.blocked and part.lanes != part.channels:
+        start, extent = box.axis(-1)
+        block = whole.format.block
+        complete = start % block == 0 and (start + extent == whole.channels or (start + extent) % block == 0)
+        if complete:
+            whole, part = whole.padded(), part.padded()
+    axes = [AxisMap(extent, axis, start) for axis, (start, extent) in enumerate(zip(box.start, part.shape, strict=True))]
+    return Transfer(tuple(split_dense(walks(whole, part, axes))), complete)
+
+
+def _fields(walk: Walk, spm: int, ddr: Sequence[int], element_bytes: int) -> dict[str, int | tuple[int, ...]]:
+    return {
+        "spm": spm + walk.target,
+        "ddr": tuple(base + walk.source for base in ddr),
+        "element_bytes": element_bytes,
+        "count": walk.segment // element_bytes,
+        "strides": tuple(stride // element_bytes for _, stride, _ in walk.levels),
+        "iterations": tuple(extent for extent, _, _ in walk.levels),
+    }
+
+
+def _placed(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> tuple[Transfer, list[tuple[Walk, list[int]]]]:
+    """The walks of the first box, each with the DDR address it starts at for every box."""
+    transfers = [transfer(whole, box, part.at(0)) for box in boxes]
+    first = transfers[0]
+    rows: list[tuple[Walk, list[int]]] = []
+    for k, walk in enumerate(first.walks):
+        rows.append((walk, [ddr + t.walks[k].source - walk.source for t in transfers]))
+    return first, rows
+
+
+def load_instructions(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> list[Instruction]:
+    """The instructions that load `boxes`, one per tile and of equal extents, of `whole` at `ddr` to `part`."""
+    first, rows = _placed(whole, boxes, part, ddr)
+    kernel = Kernel(OpSlice((), part))
+    if not first.complete:
+        kernel.fill(part)
+    for walk, bases in rows:
+        kernel.add("rdma", **_fields(walk, part.address, bases, part.format.bytes))
+    return kernel.instructions
+
+
+def store_instructions(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> list[Instruction]:
+    """The instructions that store `part` to `boxes`, one per tile and of equal extents, of `whole` at `ddr`.
+
+    Raises:
+        CompileError: the cut falls inside a channel block, so that the padding of the slice would overwrite elements.
+    """
+    first, rows = _placed(whole, boxes, part, ddr)
+    if not first.complete:
+        raise CompileError(f"a store of channels {boxes[0].axis(-1)} of {whole.channels} cuts a channel block")
+    kernel = Kernel(OpSlice((), part))
+    for walk, bases in rows:
+        kernel.add("wdma", **_fields(walk, part.address, bases, part.format.bytes))
+    return kernel.instructions

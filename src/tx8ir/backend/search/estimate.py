@@ -1,0 +1,144 @@
+"""The price of a tiling: does it fit SPM, and how many cycles does the group take."""
+
+from __future__ import annotations
+
+import attrs
+
+from tx8ir.backend.memory.spm_plan import SpmPlan, plan_spm
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.costs import instruction_cycles
+from tx8ir.backend.oplib.limits import within_limits
+from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
+from tx8ir.backend.schedule.steps import GroupSteps
+from tx8ir.backend.schedule.tiling import Tiling
+from tx8ir.backend.schedule.transfer import transfer
+from tx8ir.target import cost
+from tx8ir.target.chip import Target
+
+__all__ = ["Candidate", "Pricer", "pipelined_cycles"]
+
+
+@attrs.frozen
+class Candidate:
+    """A tiling that fits: its cycles, how many buffers its moved values have, and its time steps."""
+
+    tiling: Tiling
+    cycles: int
+    buffers: int
+    steps: int
+
+
+@attrs.frozen
+class _FormCost:
+    """Of one slice on one tile: cycles of each load, of all compute ops, of the store; bytes of temporaries per op."""
+
+    loads: tuple[int, ...]
+    compute: int
+    store: int
+    temporaries: tuple[int, ...]
+    legal: bool
+
+
+def pipelined_cycles(load: int, compute: int, store: int, steps: int, buffers: int) -> int:
+    """Cycles of `steps` equal steps of three stages on three engines.
+
+    With one buffer the stages of a step wait for each other and for the next step's; with two the longest stage sets
+    the pace (compiler.md §6).
+    """
+    one = load + compute + store
+    if steps <= 1 or buffers == 1:
+        return one * max(steps, 1)
+    return one + (steps - 1) * max(load, compute, store)
+
+
+class Pricer:
+    """Prices tilings of one group; what slices of equal form cost is computed once."""
+
+    def __init__(self, body: GroupBody, target: Target, tiles: int) -> None:
+        self.body = body
+        self.target = target
+        self.tiles = tiles
+        self._forms: dict[tuple[object, ...], _FormCost] = {}
+
+    def price(self, tiling: Tiling, *, max_nodes: int = 0) -> list[Candidate]:
+        """The candidates that `tiling` gives, with one and with two buffers; empty when none fits or a cut is not allowed."""
+        steps = GroupSteps.make(self.body, tiling, self.tiles)
+        try:
+            per_tile = [[steps.of(tile, index) for index in steps.samples()] for tile in range(self.tiles)]
+        except ValueError:
+            return []
+        forms: dict[tuple[object, ...], GroupSlice] = {}
+        for slices in per_tile:
+            for found in slices:
+                if found is not None:
+                    forms.setdefault(found.form, found)
+        costs = {key: self._cost(key, form) for key, form in forms.items()}
+        if not all(c.legal for c in costs.values()):
+            return []
+        kept = steps.kept()
+        temporaries = [max(c.temporaries[k] for c in costs.values()) for k in range(len(self.body.compute))]
+        candidates: list[Candidate] = []
+        for buffers in (1, 2) if steps.count > 1 else (1,):
+            plan = self._plan(list(forms.values()), kept, buffers, temporaries, max_nodes)
+            if plan is None:
+                break
+            cycles = max(
+                self._tile_cycles([costs[s.form] for s in slices if s is not None], kept, steps.count, buffers)
+                for slices in per_tile
+                if any(s is not None for s in slices)
+            )
+            candidates.append(Candidate(tiling, cycles, buffers, steps.count))
+        return candidates
+
+    def _plan(
+        self, forms: list[GroupSlice], kept: frozenset[int], buffers: int, temporaries: list[int], max_nodes: int
+    ) -> SpmPlan | None:
+        return plan_spm(
+            self.body, forms, kept=kept, buffers=buffers, temporaries=temporaries, target=self.target, max_nodes=max_nodes
+        )
+
+    def _tile_cycles(self, costs: list[_FormCost], kept: frozenset[int], steps: int, buffers: int) -> int:
+        """Cycles of one tile: its costliest slice in every step, kept loads once."""
+        worst = max(costs, key=lambda c: c.compute + c.store + sum(c.loads))
+        moving = sum(c for i, c in enumerate(worst.loads) if i not in kept)
+        once = sum(c for i, c in enumerate(worst.loads) if i in kept)
+        return once + pipelined_cycles(moving, worst.compute, worst.store, steps, buffers)
+
+    def _cost(self, key: tuple[object, ...], form: GroupSlice) -> _FormCost:
+        found = self._forms.get(key)
+        if found is not None:
+            return found
+        body = self.body
+        loads = tuple(self._moved(i, form) for i in range(len(body.loads)))
+        store = self._moved(body.index[body.stored], form)
+        compute, legal = 0, True
+        temporaries: list[int] = []
+        for k, op in enumerate(body.compute):
+            kernel = op_lib(op).trial(body.op_slice(k, form), self.target)
+            temporaries.append(kernel.temp_bytes)
+            compute += sum(instruction_cycles(i, self.target) for i in kernel.instructions)
+            compute += cost.issue(self.target, len(kernel.instructions))
+            legal = legal and all(within_limits(i, self.target) for i in kernel.instructions)
+        found = _FormCost(loads, compute, store, tuple(temporaries), legal)
+        self._forms[key] = found
+        return found
+
+    def _moved(self, position: int, form: GroupSlice) -> int:
+        """Cycles of the DMA of one value."""
+        box = form.boxes[position]
+        if box is None:
+            return 0
+        whole, part = self.body.tensors[position], self.body.slice_tensor(position, form)
+        return sum(cost.dma(self.target, bytes_) for bytes_ in _dma_bytes(whole, box, part))
+
+
+def _dma_bytes(whole: Tsr, box: Box, part: Tsr) -> list[int]:
+    """Bytes of each DMA instruction that moves `box`."""
+    sizes: list[int] = []
+    for walk in transfer(whole, box, part).walks:
+        size = walk.segment
+        for extent, _, _ in walk.levels:
+            size *= extent
+        sizes.append(size)
+    return sizes

@@ -1,0 +1,119 @@
+"""The search: of all shardings and splits of a group, the cheapest that fits SPM."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tx8ir.backend.errors import CompileError
+from tx8ir.backend.oplib.boxes import ceil_div
+from tx8ir.backend.schedule.body import GroupBody
+from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors, score, tiles_used
+from tx8ir.backend.search.estimate import Candidate, Pricer
+from tx8ir.target.chip import Target
+
+__all__ = ["find_tiling", "shardings"]
+
+
+def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
+    """The candidate shardings: all vectors with product `tiles`, and the unsharded one, those that use most tiles first.
+
+    Vectors that cut the result into the same boxes are given once.
+    """
+    rank = len(body.shape)
+    seen: set[tuple[object, ...]] = set()
+    found: list[tuple[int, ...]] = []
+    for vector in (*factor_vectors(tiles, rank), (1,) * rank):
+        cuts = tuple(
+            tuple(p for p in axis_parts(*axis) if p[1]) for axis in zip(body.shape, body.granules, vector, strict=True)
+        )
+        if cuts not in seen:
+            seen.add(cuts)
+            found.append(vector)
+    key = {v: (-tiles_used(body.shape, body.granules, v), -score(body.shape, body.granules, v)) for v in found}
+    return sorted(found, key=lambda v: key[v])
+
+
+def find_tiling(
+    body: GroupBody, target: Target, tiles: int, *, given: tuple[int, ...] | None = None
+) -> Candidate:
+    """The cheapest candidate; among equals the one with the fewest steps, then the one that uses most tiles.
+
+    `given` is the only sharding to consider when it is not None.
+
+    Raises:
+        CompileError: no candidate fits SPM, even in the smallest slices.
+    """
+    pricer = Pricer(body, target, tiles)
+    best: Candidate | None = None
+    for sharding in shardings(body, tiles) if given is None else [given]:
+        for candidate in _candidates(body, pricer, sharding):
+            if best is None or (candidate.cycles, candidate.steps) < (best.cycles, best.steps):
+                best = candidate
+    if best is None:
+        names = ", ".join(op.name for op in body.compute) or "a copy"
+        capacity = target.spm_allocatable_bytes
+        raise CompileError(f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM", op=body.group)
+    return best
+
+
+def _candidates(body: GroupBody, pricer: Pricer, sharding: tuple[int, ...]) -> Iterator[Candidate]:
+    """The candidates of one sharding: whole tiles when they fit, else splits over time.
+
+    A split goes over one axis, as coarse as fits; when an axis in its smallest slices does not suffice, the next one
+    (from the last axis to the first) is split as well.
+    """
+    tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, sharding, strict=True))
+    whole = pricer.price(Tiling(sharding, tile))
+    if whole:
+        yield from whole
+        return
+    axes = [a for a in reversed(range(len(tile))) if len(_slice_sizes(tile[a], body.granules[a])) > 1]
+    if not axes:
+        return
+    found = False
+    for axis in axes:
+        for candidate in _coarsest(pricer, sharding, tile, axis, body.granules[axis]):
+            found = True
+            yield candidate
+    fixed = tile
+    for previous, axis in pairwise(axes):
+        if found:
+            return
+        fixed = _with(fixed, previous, _slice_sizes(tile[previous], body.granules[previous])[-1])
+        for candidate in _coarsest(pricer, sharding, fixed, axis, body.granules[axis]):
+            found = True
+            yield candidate
+
+
+def _slice_sizes(extent: int, granule: int | None) -> list[int]:
+    """The slice extents an axis can be split into, from the whole down to one granule."""
+    if granule is None:
+        return [extent]
+    blocks = ceil_div(extent, granule)
+    sizes = {min(ceil_div(blocks, n) * granule, extent) for n in range(1, blocks + 1)}
+    return sorted(sizes, reverse=True)
+
+
+def _with(extents: tuple[int, ...], axis: int, extent: int) -> tuple[int, ...]:
+    return (*extents[:axis], extent, *extents[axis + 1 :])
+
+
+def _coarsest(
+    pricer: Pricer, sharding: tuple[int, ...], slice_: tuple[int, ...], axis: int, granule: int | None
+) -> list[Candidate]:
+    """The candidates of the coarsest split of `axis` that fits, and of the coarsest that fits with two buffers."""
+    sizes = _slice_sizes(slice_[axis], granule)
+    found: list[Candidate] = []
+    for buffers in (1, 2):
+        low, high = 0, len(sizes) - 1
+        best: list[Candidate] = []
+        while low <= high:  # a finer slice never takes more SPM
+            middle = (low + high) // 2
+            priced = pricer.price(Tiling(sharding, _with(slice_, axis, sizes[middle])))
+            if any(c.buffers >= buffers for c in priced):
+                best, high = priced, middle - 1
+            else:
+                low = middle + 1
+        found += best
+    return found
