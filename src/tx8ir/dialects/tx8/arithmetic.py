@@ -1,0 +1,168 @@
+"""The vector unit's element-wise arithmetic: unary functions, and binary ones in the forms VV, VS, VuV and VuV_loop.
+
+All of them run over `count` elements of one floating-point format that lie densely: on a channel-blocked tensor over
+its physical elements. They compute in fp32 and round once, to the format; `rounding` is the mode of that rounding
+(`target.rounding.Rounding`), which for f32 has nothing left to round. NaN propagates, subnormals are kept.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tx8ir.core import attribute
+from tx8ir.target.chip import Engine
+from tx8ir.target.rounding import Rounding
+
+from .access import Access
+from .instruction import FLOATS, Instruction, PerTile, format_bytes, spm_access
+
+UNARY_FUNCTIONS = (
+    *("abs", "recip", "square", "sqrt", "rsqrt", "neg"),
+    *("log2", "ln", "pow2", "exp", "exp_lp", "sin", "cos"),
+    *("tanh", "sigmoid", "relu", "satrelu", "leakyrelu", "softplus"),
+)
+UNARY_WITH_ALPHA = ("satrelu", "leakyrelu")
+RELATIONS = ("eq", "ne", "ge", "gt", "le", "lt")
+BINARY_FUNCTIONS = ("max", "min", "add", "sub", "mul", "div", *RELATIONS)
+
+UNIT_BLOCK = 64
+"""Elements of the unit vector of one VuV_loop step: the channel block [S]."""
+
+
+class ElementwiseOp(Instruction):
+    """Base of the element-wise instructions."""
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    dst: PerTile = attribute(doc="SPM address of the result")
+    count: int = attribute(doc="elements")
+    format: str = attribute(doc="f32, f16, bf16 or tf32")
+    rounding: int = attribute(default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("format", self.format, FLOATS)
+        self.require_range("count", self.count, 1)
+        self.require_range("rounding", self.rounding, 0, max(Rounding))
+
+    def _vector(self, operand: str, addresses: PerTile, count: int, *, writes: bool = False) -> Access:
+        return spm_access(operand, addresses, count * format_bytes(self.format), writes=writes)
+
+
+class UnaryOp(ElementwiseOp, name="tx8.unary"):
+    """`dst[i] = function(src[i])` for `i < count`.
+
+    recip 1/x, square x*x, rsqrt 1/sqrt(x), neg -x (+0 for both zeros), ln and log2 logarithms, pow2 2**x, exp e**x,
+    exp_lp pow2(x * log2(e)) with the product rounded to fp32, sigmoid 1/(1 + exp(-x)), relu max(x, 0),
+    satrelu min(max(x, 0), alpha), leakyrelu x where x >= 0 else alpha * x, softplus ln(1 + exp(x)).
+    """
+
+    function: str = attribute(doc="one of UNARY_FUNCTIONS")
+    src: PerTile = attribute(doc="SPM address of the operand")
+    alpha: float | None = attribute(default=None, doc="the bound of satrelu, the slope of leakyrelu; else absent")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        self.require_one_of("function", self.function, UNARY_FUNCTIONS)
+        needed = self.function in UNARY_WITH_ALPHA
+        self.require(
+            (self.alpha is not None) == needed,
+            f"alpha is {self.alpha}; {self.function} {'needs a value' if needed else 'takes none'}",
+        )
+
+    def effects(self) -> tuple[Access, ...]:
+        return self._vector("src", self.src, self.count), self._vector("dst", self.dst, self.count, writes=True)
+
+
+class BinaryOp(ElementwiseOp):
+    """Base of the binary forms.
+
+    Relations give 1.0 or 0.0; with a NaN all but ne are 0.0. max and min give NaN for a NaN.
+    """
+
+    function: str = attribute(doc="max min add sub mul div eq ne ge gt le lt")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        self.require_one_of("function", self.function, BINARY_FUNCTIONS)
+
+
+class BinaryVVOp(BinaryOp, name="tx8.binary_vv"):
+    """`dst[i] = lhs[i] op rhs[i]` for `i < count`."""
+
+    lhs: PerTile = attribute(doc="SPM address of the left operand")
+    rhs: PerTile = attribute(doc="SPM address of the right operand")
+
+    def effects(self) -> tuple[Access, ...]:
+        return (
+            self._vector("lhs", self.lhs, self.count),
+            self._vector("rhs", self.rhs, self.count),
+            self._vector("dst", self.dst, self.count, writes=True),
+        )
+
+
+class BinaryVSOp(BinaryOp, name="tx8.binary_vs"):
+    """`dst[i] = src[i] op scalar` for `i < count`; `scalar` holds the raw bits of a number of the format."""
+
+    src: PerTile = attribute(doc="SPM address of the left operand")
+    scalar: int = attribute(doc="the right operand: raw bits, unsigned")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        self.require_range("scalar", self.scalar, 0, (1 << 8 * format_bytes(self.format)) - 1)
+
+    def effects(self) -> tuple[Access, ...]:
+        return self._vector("src", self.src, self.count), self._vector("dst", self.dst, self.count, writes=True)
+
+
+class BinaryVuVOp(BinaryOp, name="tx8.binary_vuv"):
+    """`dst[i] = src[i] op unit[i % unit_count]` for `i < count`."""
+
+    src: PerTile = attribute(doc="SPM address of the left operand")
+    unit: PerTile = attribute(doc="SPM address of the unit vector")
+    unit_count: int = attribute(doc="elements of the unit vector, at most count")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        self.require_range("unit_count", self.unit_count, 1, self.count)
+
+    def effects(self) -> tuple[Access, ...]:
+        return (
+            self._vector("src", self.src, self.count),
+            self._vector("unit", self.unit, self.unit_count),
+            self._vector("dst", self.dst, self.count, writes=True),
+        )
+
+
+class BinaryVuVLoopOp(BinaryVuVOp, name="tx8.binary_vuv_loop"):
+    """VuV over channel blocks: with n = `count` and u = `unit_count` = 64,
+
+        dst[j*n + i] = src[j*n + i] op unit[j*u + i % u]   for i < n and j < full_count / n
+
+    where `full_count / full_unit_count == count / unit_count`. A tail of fewer channels than a block is one more VuV.
+    """
+
+    full_count: int = attribute(doc="elements of src and dst, a multiple of count")
+    full_unit_count: int = attribute(doc="elements of unit, a multiple of unit_count")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        n, u = self.count, self.unit_count
+        self.require(u == UNIT_BLOCK, f"unit_count is {u}; expected {UNIT_BLOCK}, the channel block")
+        self.require(n % u == 0, f"count is {n}; expected a multiple of unit_count {u}")
+        self.require_range("full_count", self.full_count, n)
+        self.require(self.full_count % n == 0, f"full_count is {self.full_count}; expected a multiple of count {n}")
+        self.require(
+            self.full_count * u == self.full_unit_count * n,
+            f"full_unit_count is {self.full_unit_count}; expected {self.full_count // n * u}, so that "
+            "full_count / full_unit_count == count / unit_count",
+        )
+
+    def effects(self) -> tuple[Access, ...]:
+        return (
+            self._vector("src", self.src, self.full_count),
+            self._vector("unit", self.unit, self.full_unit_count),
+            self._vector("dst", self.dst, self.full_count, writes=True),
+        )
+
+
+OPS = (UnaryOp, BinaryVVOp, BinaryVSOp, BinaryVuVOp, BinaryVuVLoopOp)

@@ -1,0 +1,134 @@
+"""What all instructions share: the tiles that run them, and the checks of fields against the machine's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from tx8ir.core import MemoryEffects, Op, VerifyError, attribute
+from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.formats import Format
+
+from .access import Access, MemorySpace
+
+PerTile = tuple[int, ...]
+"""An address: one for all tiles, or one per tile in the order of the instruction's `tiles`."""
+
+FLOATS = ("f32", "f16", "bf16", "tf32")
+"""Formats of the vector unit's arithmetic."""
+NUMERIC = (*FLOATS, "i8", "i16", "i32")
+"""Formats that the vector unit converts between."""
+BYTE_FORMATS = (*NUMERIC, "ui8", "ui16", "ui32", "i64", "ui64")
+"""Formats of whole bytes, which moves and fills take."""
+
+
+class Instruction(Op, MemoryEffects):
+    """Base of all instructions: an operation without operands and results that a set of tiles executes.
+
+    `effects` gives the exact bytes that it reads and writes, which is all that ordering between instructions rests on.
+    """
+
+    engine: ClassVar[Engine | None] = None
+    """The engine that executes it; None for control."""
+
+    tiles: tuple[int, ...] = attribute(doc="ids of the tiles that execute it, distinct")
+    source: str | None = attribute(default=None, doc="the IR operation or group it was generated from")
+
+    def effects(self) -> tuple[Access, ...]:
+        """The accesses, sources before destinations, for which `tiles` and the fields are taken to be valid."""
+        return ()
+
+    def verify_fields(self) -> None:
+        """Check what is particular to the instruction. Raises VerifyError naming the field."""
+
+    def verify_op(self) -> None:
+        """Check the tiles, the fields, and that every address fits its memory. Raises VerifyError naming the field."""
+        tiles = self.tiles
+        if not tiles:
+            raise VerifyError("tiles is empty; an instruction needs at least one tile", self)
+        if len(set(tiles)) != len(tiles):
+            raise VerifyError(f"tiles {list(tiles)} names a tile twice", self)
+        unknown = [t for t in tiles if not 0 <= t < TX8.tiles]
+        if unknown:
+            raise VerifyError(
+                f"tiles {list(tiles)} must lie in 0..{TX8.tiles - 1}; there is no tile {unknown[0]}", self
+            )
+        self.verify_fields()
+        for access in self.effects():
+            self._verify_access(access)
+
+    def _verify_access(self, access: Access) -> None:
+        addresses, tiles = access.addresses, self.tiles
+        if len(addresses) not in (1, len(tiles)):
+            expected = "one address" if len(tiles) == 1 else f"one address, or one for each of the {len(tiles)} tiles"
+            raise VerifyError(f"{access.operand} has {len(addresses)} addresses; expected {expected}", self)
+        if access.space is MemorySpace.SPM:
+            first, end = 0, TX8.spm_bytes
+        else:
+            first, end = TX8.ddr_base, TX8.ddr_end
+        low, high = min(addresses), max(addresses) + access.extent
+        if low < first or high > end:
+            raise VerifyError(
+                f"{access.operand} takes {access.space.value} bytes [{low:#x}, {high:#x}), "
+                f"outside of [{first:#x}, {end:#x})",
+                self,
+            )
+
+    # -- checks that instructions share ---------------------------------------------------------------------------
+
+    def require(self, condition: bool, message: str) -> None:
+        """Raise VerifyError with `message` unless `condition`."""
+        if not condition:
+            raise VerifyError(message, self)
+
+    def require_one_of(self, field: str, value: str, allowed: Collection[str]) -> None:
+        """Check that a string field has one of the `allowed` values."""
+        if value not in allowed:
+            raise VerifyError(f'{field} is "{value}"; expected one of {", ".join(allowed)}', self)
+
+    def require_range(self, field: str, value: int, low: int, high: int | None = None) -> None:
+        """Check that an integer field lies in `low..high` (both inclusive)."""
+        if value < low or (high is not None and value > high):
+            expected = f"{low}..{high}" if high is not None else f"at least {low}"
+            raise VerifyError(f"{field} is {value}; expected {expected}", self)
+
+    def require_length(self, field: str, values: Sequence[int], length: int, what: str) -> None:
+        """Check the number of entries of an array field; `what` says what they are."""
+        if len(values) != length:
+            raise VerifyError(f"{field} is {list(values)}; expected {length} entries: {what}", self)
+
+    def require_shape(self, field: str, shape: Sequence[int]) -> None:
+        """Check a (N, H, W, C) shape against the limits of the machine: N, H, W 1..4096 and C 1..16384."""
+        self.require_length(field, shape, 4, "N, H, W, C")
+        for axis, extent in zip("NHWC", shape, strict=True):
+            limits = TX8.ne.channels if axis == "C" else TX8.ne.extent
+            self.require_range(f"extent {axis} of {field}", extent, *limits)
+
+    def require_walk(self, iterations: Sequence[int], **strides: Sequence[int]) -> None:
+        """Check the loops of a strided copy: not too many, iterations >= 1, strides >= 0, as many as iterations."""
+        if len(iterations) > TX8.dma_levels:
+            raise VerifyError(f"iterations has {len(iterations)} levels; the engine has {TX8.dma_levels}", self)
+        for n in iterations:
+            self.require_range("iterations", n, 1)
+        for field, values in strides.items():
+            self.require_length(field, values, len(iterations), "one for each of iterations")
+            for stride in values:
+                self.require_range(field, stride, 0)
+
+
+def spm_access(
+    operand: str,
+    addresses: PerTile,
+    nbytes: int,
+    *,
+    writes: bool = False,
+    walk: tuple[tuple[int, int], ...] = (),
+    conditional: bool = False,
+) -> Access:
+    """An access to SPM; see `Access`."""
+    return Access(operand, MemorySpace.SPM, writes, addresses, nbytes, walk, None, conditional)
+
+
+def format_bytes(name: str) -> int:
+    """Bytes of one element of the format called `name`."""
+    return Format.named(name).bytes

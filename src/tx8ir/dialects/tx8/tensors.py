@@ -1,0 +1,274 @@
+"""The vector unit's other work: reduce and pool, layout change, masked moves, conversion, fills."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tx8ir.core import attribute
+from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.formats import Format
+from tx8ir.target.layout import MemLayout, size_bytes
+from tx8ir.target.rounding import Rounding
+
+from .access import Access, AlignedTensor, MemorySpace, Shape4
+from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Instruction, PerTile, format_bytes, spm_access
+
+REDUCTIONS = ("sum", "avg", "max", "min")
+REDUCE_AXES = {"C": (3,), "W": (2,), "H": (1,), "HW": (1, 2)}
+"""The NHWC axes that each value of `axis` reduces."""
+
+
+def aligned_access(
+    operand: str,
+    addresses: PerTile,
+    shape: Shape4,
+    format: str,
+    *,
+    writes: bool = False,
+    layout: MemLayout = MemLayout.NCx,
+) -> Access:
+    """An access to a whole channel-blocked (NCx, or Cx for weights) tensor in SPM."""
+    f = Format.named(format)
+    nbytes = size_bytes(shape, f, layout)
+    return Access(operand, MemorySpace.SPM, writes, addresses, nbytes, (), AlignedTensor(shape, f, layout))
+
+
+def shape4(shape: tuple[int, ...]) -> Shape4:
+    """A shape field of a verified instruction as the 4-tuple that it is."""
+    n, h, w, c = shape
+    return n, h, w, c
+
+
+def window_extents(
+    extents: tuple[int, int],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...] = (1, 1),
+) -> tuple[int, int]:
+    """Output height and width of a sliding window: `(in + pads - ((k - 1) * dilation + 1)) // stride + 1`."""
+    top, bottom, left, right = pads
+    height = (extents[0] + top + bottom - (kernel[0] - 1) * dilations[0] - 1) // strides[0] + 1
+    width = (extents[1] + left + right - (kernel[1] - 1) * dilations[1] - 1) // strides[1] + 1
+    return height, width
+
+
+def verify_window(
+    op: Instruction,
+    extents: tuple[int, int],
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    pads: tuple[int, ...],
+    dilations: tuple[int, ...] = (1, 1),
+) -> None:
+    """Check the fields of a sliding window against the limits of the NE, which pools have too [D]; one must fit."""
+    limits = TX8.ne
+    op.require_length("kernel", kernel, 2, "height, width")
+    op.require_length("strides", strides, 2, "height, width")
+    op.require_length("pads", pads, 4, "top, bottom, left, right")
+    op.require_length("dilations", dilations, 2, "height, width")
+    for value in kernel:
+        op.require_range("kernel", value, *limits.kernel)
+    for value in strides:
+        op.require_range("strides", value, *limits.stride)
+    for value in pads:
+        op.require_range("pads", value, *limits.pad)
+    for value in dilations:
+        op.require_range("dilations", value, *limits.dilation)
+    out = window_extents(extents, kernel, strides, pads, dilations)
+    op.require(
+        min(out) >= 1,
+        f"kernel {list(kernel)} with dilations {list(dilations)} does not fit the input {list(extents)} padded by "
+        f"{list(pads)}",
+    )
+
+
+class ReduceOp(Instruction, name="tx8.reduce"):
+    """`dst = function(src over axis)`, the reduced axes keeping extent 1; both sides channel-blocked (NCx).
+
+    sum and avg accumulate in fp32 and round once; avg divides by the number of elements; max and min give NaN for a
+    NaN. Padding lanes are not read, and written as zero.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    function: str = attribute(doc="sum avg max min")
+    axis: str = attribute(doc="C, W, H or HW")
+    src: PerTile = attribute(doc="SPM address of the operand")
+    dst: PerTile = attribute(doc="SPM address of the result")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand")
+    format: str = attribute(doc="f32, f16, bf16 or tf32")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("function", self.function, REDUCTIONS)
+        self.require_one_of("axis", self.axis, REDUCE_AXES)
+        self.require_one_of("format", self.format, FLOATS)
+        self.require_shape("shape", self.shape)
+
+    @property
+    def out_shape(self) -> Shape4:
+        """(N, H, W, C) of the result."""
+        reduced = REDUCE_AXES[self.axis]
+        n, h, w, c = (1 if i in reduced else extent for i, extent in enumerate(self.shape))
+        return n, h, w, c
+
+    def effects(self) -> tuple[Access, ...]:
+        return (
+            aligned_access("src", self.src, shape4(self.shape), self.format),
+            aligned_access("dst", self.dst, self.out_shape, self.format, writes=True),
+        )
+
+
+class PoolOp(Instruction, name="tx8.pool"):
+    """`dst[n, y, x, c] = function over (i, j) of src[n, y*sh + i - top, x*sw + j - left, c]`, both sides NCx.
+
+    Padding never wins a max or a min; it adds zeros to a sum, and avg divides by the size of the kernel. Sums
+    accumulate in fp32 and are rounded once.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    function: str = attribute(doc="max avg sum min")
+    src: PerTile = attribute(doc="SPM address of the operand")
+    dst: PerTile = attribute(doc="SPM address of the result")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand")
+    kernel: tuple[int, ...] = attribute(doc="(height, width)")
+    strides: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
+    pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right)")
+    format: str = attribute(doc="f32, f16, bf16 or tf32")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("function", self.function, REDUCTIONS)
+        self.require_one_of("format", self.format, FLOATS)
+        self.require_shape("shape", self.shape)
+        verify_window(self, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads)
+        kh, kw = self.kernel
+        top, bottom, left, right = self.pads
+        self.require(
+            max(top, bottom) < kh and max(left, right) < kw,
+            f"pads {list(self.pads)} reach kernel {list(self.kernel)}: a window would lie in the padding alone",
+        )
+
+    @property
+    def out_shape(self) -> Shape4:
+        """(N, H, W, C) of the result."""
+        n, h, w, c = self.shape
+        return n, *window_extents((h, w), self.kernel, self.strides, self.pads), c
+
+    def effects(self) -> tuple[Access, ...]:
+        return (
+            aligned_access("src", self.src, shape4(self.shape), self.format),
+            aligned_access("dst", self.dst, self.out_shape, self.format, writes=True),
+        )
+
+
+class ChannelNormOp(Instruction, name="tx8.channelnorm"):
+    """Copies a tensor from dense (NTensor) to channel-blocked (NCx) if `direction`, else the other way round.
+
+    Padding lanes are written as zero, and not read.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    src: PerTile = attribute(doc="SPM address of the operand")
+    dst: PerTile = attribute(doc="SPM address of the result")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C)")
+    format: str = attribute(doc="a format of whole bytes")
+    direction: bool = attribute(default=True, doc="true: dense to blocked")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("format", self.format, BYTE_FORMATS)
+        self.require_shape("shape", self.shape)
+
+    def effects(self) -> tuple[Access, ...]:
+        shape, f = shape4(self.shape), self.format
+        dense = size_bytes(shape, Format.named(f), MemLayout.NTensor)
+        if self.direction:
+            return spm_access("src", self.src, dense), aligned_access("dst", self.dst, shape, f, writes=True)
+        return aligned_access("src", self.src, shape, f), spm_access("dst", self.dst, dense, writes=True)
+
+
+class MaskMoveOp(Instruction, name="tx8.maskmove"):
+    """`dst[i] = src[i]` where `mask[i] != 0`, else unchanged, for `i < count`; the mask has values of the same format.
+
+    Zeros of both signs are zero; a NaN is not.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    src: PerTile = attribute(doc="SPM address of the operand")
+    mask: PerTile = attribute(doc="SPM address of the mask")
+    dst: PerTile = attribute(doc="SPM address of the result")
+    count: int = attribute(doc="elements")
+    format: str = attribute(doc="a format of whole bytes")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("format", self.format, BYTE_FORMATS)
+        self.require_range("count", self.count, 1)
+
+    def effects(self) -> tuple[Access, ...]:
+        nbytes = self.count * format_bytes(self.format)
+        return (
+            spm_access("src", self.src, nbytes),
+            spm_access("mask", self.mask, nbytes),
+            spm_access("dst", self.dst, nbytes, writes=True, conditional=True),
+        )
+
+
+class ConvertOp(Instruction, name="tx8.convert"):
+    """`dst[i] = src_format to dst_format of src[i]` for `i < count`, both at a spacing of the wider format's bytes.
+
+    Element i is read at `src + i * w` and written at `dst + i * w`, with w the larger of the two sizes. To widen,
+    spread with tdma, then convert; to narrow, convert, then pack with tdma. All are read before any is written.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    src: PerTile = attribute(doc="SPM address of the operand")
+    dst: PerTile = attribute(doc="SPM address of the result")
+    count: int = attribute(doc="elements")
+    src_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32")
+    dst_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32, another one")
+    rounding: int = attribute(default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("src_format", self.src_format, NUMERIC)
+        self.require_one_of("dst_format", self.dst_format, NUMERIC)
+        self.require(self.src_format != self.dst_format, f"src_format and dst_format are both {self.src_format}")
+        self.require_range("count", self.count, 1)
+        self.require_range("rounding", self.rounding, 0, max(Rounding))
+
+    def effects(self) -> tuple[Access, ...]:
+        source, destination = format_bytes(self.src_format), format_bytes(self.dst_format)
+        spacing = max(source, destination)
+        return (
+            self._side("src", self.src, source, spacing, writes=False),
+            self._side("dst", self.dst, destination, spacing, writes=True),
+        )
+
+    def _side(self, operand: str, addresses: PerTile, nbytes: int, spacing: int, *, writes: bool) -> Access:
+        if nbytes == spacing:
+            return spm_access(operand, addresses, self.count * nbytes, writes=writes)
+        return spm_access(operand, addresses, nbytes, walk=((self.count, spacing),), writes=writes)
+
+
+class MemsetOp(Instruction, name="tx8.memset"):
+    """`dst[i] = value` for `i < count`; `value` holds the raw bits of a number of the format."""
+
+    engine: ClassVar[Engine | None] = Engine.CT
+
+    dst: PerTile = attribute(doc="SPM address of the result")
+    count: int = attribute(doc="elements")
+    format: str = attribute(doc="a format of whole bytes")
+    value: int = attribute(doc="raw bits, unsigned")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("format", self.format, BYTE_FORMATS)
+        self.require_range("count", self.count, 1)
+        self.require_range("value", self.value, 0, (1 << 8 * format_bytes(self.format)) - 1)
+
+    def effects(self) -> tuple[Access, ...]:
+        return (spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True),)
+
+
+OPS = (ReduceOp, PoolOp, ChannelNormOp, MaskMoveOp, ConvertOp, MemsetOp)

@@ -1,0 +1,93 @@
+"""Executors of the vector unit's element-wise arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tx8ir.dialects.tx8 import (
+    BinaryOp,
+    BinaryVSOp,
+    BinaryVuVLoopOp,
+    BinaryVuVOp,
+    BinaryVVOp,
+    ElementwiseOp,
+    UnaryOp,
+)
+from tx8ir.sim.memory import Placed
+from tx8ir.target.formats import Format
+from tx8ir.target.rounding import Rounding
+
+from .functions import BINARY, Float32, narrow, unary, widen
+from .registry import Machine, Step, executes
+
+
+def _elementwise(op: ElementwiseOp, compute: Callable[..., Float32]) -> Step:
+    """A step that gives all sources, as fp32 [tiles, elements], to `compute` and stores what it returns."""
+    format, rounding = Format.named(op.format), Rounding(op.rounding)
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        memory = machine.memory
+        *sources, destination = placed
+        result = compute(*[widen(memory.load(source, format)) for source in sources])
+        memory.store(destination, narrow(result, format, rounding, machine.rng))
+
+    return step
+
+
+@executes(UnaryOp)
+def decode_unary(op: UnaryOp) -> Step:
+    """`dst[i] = function(src[i])`."""
+    return _elementwise(op, unary(op.function, op.alpha))
+
+
+@executes(BinaryVVOp)
+def decode_binary_vv(op: BinaryVVOp) -> Step:
+    """`dst[i] = lhs[i] op rhs[i]`."""
+    return _elementwise(op, BINARY[op.function])
+
+
+@executes(BinaryVSOp)
+def decode_binary_vs(op: BinaryVSOp) -> Step:
+    """`dst[i] = src[i] op scalar`."""
+    format, function = Format.named(op.format), BINARY[op.function]
+    scalar = widen(np.array([op.scalar], f"u{format.bytes}").view(format.dtype))
+
+    def compute(src: Float32) -> Float32:
+        return function(src, scalar)
+
+    return _elementwise(op, compute)
+
+
+@executes(BinaryVuVOp)
+def decode_binary_vuv(op: BinaryVuVOp) -> Step:
+    """`dst[i] = src[i] op unit[i % unit_count]`."""
+    return _elementwise(op, _cyclic(op, op.count, op.unit_count))
+
+
+@executes(BinaryVuVLoopOp)
+def decode_binary_vuv_loop(op: BinaryVuVLoopOp) -> Step:
+    """`dst[j*n + i] = src[j*n + i] op unit[j*u + i % u]`: VuV for each block j."""
+    n, u, function = op.count, op.unit_count, BINARY[op.function]
+    blocks = op.full_count // n
+
+    def compute(src: Float32, unit: Float32) -> Float32:
+        tiles = len(src)
+        result = function(src.reshape(tiles, blocks, n // u, u), unit.reshape(tiles, blocks, 1, u))
+        return result.reshape(tiles, blocks * n)
+
+    return _elementwise(op, compute)
+
+
+def _cyclic(op: BinaryOp, count: int, unit_count: int) -> Callable[[Float32, Float32], Float32]:
+    function = BINARY[op.function]
+    if count % unit_count:
+        return lambda src, unit: function(src, np.take(unit, np.arange(count) % unit_count, axis=1))
+
+    def compute(src: Float32, unit: Float32) -> Float32:
+        tiles = len(src)
+        result = function(src.reshape(tiles, count // unit_count, unit_count), unit[:, None, :])
+        return result.reshape(tiles, count)
+
+    return compute

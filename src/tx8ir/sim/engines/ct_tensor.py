@@ -1,0 +1,127 @@
+"""Executors of the vector unit's other work: reduce and pool, layout change, masked moves, conversion, fills."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tx8ir.dialects.tx8 import (
+    REDUCE_AXES,
+    ChannelNormOp,
+    ConvertOp,
+    MaskMoveOp,
+    MemsetOp,
+    PoolOp,
+    ReduceOp,
+)
+from tx8ir.sim.memory import Placed
+from tx8ir.target.formats import Format
+from tx8ir.target.rounding import Rounding, convert
+
+from .functions import Float32, narrow, widen
+from .registry import Machine, Step, executes
+from .windows import pad, taps
+
+_REDUCE: dict[str, np.ufunc] = {"sum": np.add, "avg": np.add, "max": np.maximum, "min": np.minimum}
+
+
+@executes(ReduceOp)
+def decode_reduce(op: ReduceOp) -> Step:
+    """Combine the elements of the reduced axes, which keep extent 1."""
+    format, function = Format.named(op.format), op.function
+    axes = tuple(axis + 1 for axis in REDUCE_AXES[op.axis])  # behind the axis of tiles
+    terms = np.float32(np.prod([op.shape[axis - 1] for axis in axes]))
+    ufunc = _REDUCE[function]
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        result: Float32 = ufunc.reduce(widen(machine.memory.load_tensor(src)), axis=axes, keepdims=True)
+        if function == "avg":
+            result /= terms
+        machine.memory.store_tensor(dst, narrow(result, format))
+
+    return step
+
+
+@executes(PoolOp)
+def decode_pool(op: PoolOp) -> Step:
+    """Combine the elements of each window."""
+    format, function = Format.named(op.format), op.function
+    kernel, strides, pads = op.kernel, op.strides, op.pads
+    out_extents = op.out_shape[1:3]
+    window = np.float32(kernel[0] * kernel[1])
+    neutral = np.float32({"max": -np.inf, "min": np.inf}.get(function, 0.0))
+    ufunc = _REDUCE[function]
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        x = pad(widen(machine.memory.load_tensor(src)), pads, neutral)
+        views = (view for _, view in taps(x, kernel, strides, (1, 1), out_extents))
+        result: Float32 = next(views).copy()
+        for view in views:
+            ufunc(result, view, out=result)
+        if function == "avg":
+            result /= window
+        machine.memory.store_tensor(dst, narrow(result, format))
+
+    return step
+
+
+@executes(ChannelNormOp)
+def decode_channelnorm(op: ChannelNormOp) -> Step:
+    """Copy from dense to channel-blocked or back; bits stay as they are."""
+    format, shape, to_blocked = Format.named(op.format), op.shape, op.direction
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        memory = machine.memory
+        src, dst = placed
+        if to_blocked:
+            dense = memory.load(src, format)
+            memory.store_tensor(dst, dense.reshape(len(dense), *shape))
+        else:
+            blocked = memory.load_tensor(src)
+            memory.store(dst, blocked.reshape(len(blocked), -1))
+
+    return step
+
+
+@executes(MaskMoveOp)
+def decode_maskmove(op: MaskMoveOp) -> Step:
+    """Copy elements where the mask is not zero. Bytes of the destination that are kept stay unwritten if they were."""
+    format = Format.named(op.format)
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        memory = machine.memory
+        src, mask, dst = placed
+        chosen = memory.load(mask, format) != np.zeros((), format.dtype)
+        # Bits, not values: a move must not touch the payload of a NaN.
+        values, kept = memory.load_bits(src, format), memory.load_bits(dst, format)
+        memory.store(dst, np.where(chosen, values, kept))
+        memory.mark_where(dst, chosen, format)
+
+    return step
+
+
+@executes(ConvertOp)
+def decode_convert(op: ConvertOp) -> Step:
+    """Convert elements that lie at the spacing of the wider format."""
+    source, destination, rounding = Format.named(op.src_format), Format.named(op.dst_format), Rounding(op.rounding)
+    dst_runs = destination.bytes < source.bytes  # then the destination is a walk over runs of one element
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        array = machine.memory.load(src, source)
+        result = convert(array.reshape(len(array), -1), source, destination, rounding, machine.rng)
+        machine.memory.store(dst, result[..., None] if dst_runs else result)
+
+    return step
+
+
+@executes(MemsetOp)
+def decode_memset(op: MemsetOp) -> Step:
+    """Fill with one value."""
+    value = np.array(op.value, f"u{Format.named(op.format).bytes}")
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        machine.memory.store(placed[0], value)
+
+    return step

@@ -1,0 +1,145 @@
+"""Executors of the neural engine.
+
+Floats are multiplied and summed in fp32 by BLAS. Integers are too: in fp32 while no sum can exceed 2^24, else in double
+precision, exact either way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.dialects.tx8 import ConvOp, GemmOp, NeuralOp
+from tx8ir.sim.errors import Fault
+from tx8ir.sim.memory import Memory, Placed
+from tx8ir.target.formats import F32, F64, Format
+from tx8ir.target.rounding import convert
+
+from .functions import leaky_relu, relu
+from .registry import Machine, Step, executes
+from .windows import pad, taps, windows
+
+Array = NDArray[Any]
+
+_IM2COL_BYTES = 1 << 27
+"""Above this size the columns of a convolution are made one kernel row at a time."""
+
+
+class _Sums:
+    """What gemm and conv do alike: load factors, then add partial sum and bias, activate, round once and store."""
+
+    def __init__(self, op: NeuralOp, terms: int) -> None:
+        self.is_float = Format.named(op.in_format).is_float
+        # Products of int8 are at most 2^14.
+        exact_in_fp32 = self.is_float or terms << 14 <= 1 << 24
+        self.factor_dtype = np.dtype(np.float32 if exact_in_fp32 else np.float64)
+        self.sum_dtype = np.dtype(np.float32 if self.is_float else np.float64)
+        self.out_format = Format.named(op.out_format)
+        self.has_psum = op.psum is not None
+        self.bias_format = Format.named(op.bias_format) if op.bias_format is not None else None
+        self.activation, self.alpha = op.activation, op.alpha
+
+    def check(self, machine: Machine) -> None:
+        """Raise Fault when the chip has no floating post-processing and the instruction asks for some."""
+        asks = self.bias_format is not None or self.activation != "none"
+        if asks and self.is_float and not machine.target.ne_fp_postproc:
+            raise Fault(
+                f"asks for a bias or an activation, but the NE of target {machine.target.name} does not post-process "
+                "floating-point results (ne_fp_postproc is off)"
+            )
+
+    def load(self, memory: Memory, placed: Placed) -> Array:
+        """A factor [tiles, *shape] in the type that products are computed in."""
+        return memory.load_tensor(placed).astype(self.factor_dtype, copy=False)
+
+    def finish(self, machine: Machine, sums: Array, placed: tuple[Placed, ...]) -> None:
+        """`sums` are [tiles, *shape of the result], `placed` the accesses to psum, bias and out that there are."""
+        memory, rest = machine.memory, list(placed)
+        sums = sums.astype(self.sum_dtype, copy=False)
+        if self.has_psum:
+            sums = sums + memory.load_tensor(rest.pop(0)).astype(self.sum_dtype, copy=False)
+        if self.bias_format is not None:
+            bias = memory.load(rest.pop(0), self.bias_format).astype(self.sum_dtype, copy=False)
+            sums = sums + bias[:, None, None, None, :]
+        if self.activation == "relu":
+            sums = relu(sums)
+        elif self.alpha is not None:
+            sums = leaky_relu(sums, self.alpha)
+        memory.store_tensor(rest.pop(0), convert(sums, F32 if self.is_float else F64, self.out_format))
+
+
+@executes(GemmOp)
+def decode_gemm(op: GemmOp) -> Step:
+    """`out[b] = activation(lhs[b] @ rhs[b] + psum[b] + bias)`."""
+    sums = _Sums(op, op.k)
+    transpose_lhs, transpose_rhs = op.transpose_lhs, op.transpose_rhs
+    out_shape = op.out_shape
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        sums.check(machine)
+        lhs = sums.load(machine.memory, placed[0])[:, :, 0]
+        rhs = sums.load(machine.memory, placed[1])[:, :, 0]
+        product = np.matmul(
+            lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.swapaxes(-1, -2) if transpose_rhs else rhs
+        )
+        sums.finish(machine, product.reshape(len(product), *out_shape), placed[2:])
+
+    return step
+
+
+@executes(ConvOp)
+def decode_conv(op: ConvOp) -> Step:
+    """Correlate the padded feature with the weight; see `ConvOp`."""
+    kernel, strides, pads, dilations = op.kernel, op.strides, op.pads, op.dilations
+    channels, out_shape = op.shape[3], op.out_shape
+    sums = _Sums(op, kernel[0] * kernel[1] * (1 if op.depthwise else channels))
+    convolve = _depthwise if op.depthwise else _convolve
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        sums.check(machine)
+        x = pad(sums.load(machine.memory, placed[0]), pads, 0)
+        weight = sums.load(machine.memory, placed[1])
+        sums.finish(machine, convolve(x, weight, kernel, strides, dilations, out_shape), placed[2:])
+
+    return step
+
+
+def _convolve(
+    x: Array,
+    weight: Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    out_shape: tuple[int, ...],
+) -> Array:
+    """Padded [T, N, H, W, C] with [T, KH, KW, O, C] to [T, N, OH, OW, O], by matrix products over columns (im2col)."""
+    tiles, (n, oh, ow, out_channels) = len(x), out_shape
+    (kh, kw), channels = kernel, x.shape[-1]
+    view = windows(x, kernel, strides, dilations, (oh, ow))
+    matrix = weight.transpose(0, 1, 2, 4, 3)
+    rows_at_once = kh if view.size * x.itemsize <= _IM2COL_BYTES else 1
+    product: Array | None = None
+    for row in range(0, kh, rows_at_once):
+        terms = rows_at_once * kw * channels
+        columns = view[:, :, :, :, row : row + rows_at_once].reshape(tiles, n * oh * ow, terms)
+        part = np.matmul(columns, matrix[:, row : row + rows_at_once].reshape(tiles, terms, out_channels))
+        product = part if product is None else np.add(product, part, out=product)
+    assert product is not None
+    return product.reshape(tiles, *out_shape)
+
+
+def _depthwise(
+    x: Array,
+    weight: Array,
+    kernel: tuple[int, ...],
+    strides: tuple[int, ...],
+    dilations: tuple[int, ...],
+    out_shape: tuple[int, ...],
+) -> Array:
+    """Padded [T, N, H, W, C] with [T, KH, KW, 1, C] to [T, N, OH, OW, C], one tap at a time."""
+    product = np.zeros((len(x), *out_shape), x.dtype)
+    for (i, j), view in taps(x, kernel, strides, dilations, out_shape[1:3]):
+        product += view * weight[:, None, None, i, j]
+    return product

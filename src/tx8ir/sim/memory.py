@@ -1,0 +1,381 @@
+"""The memories: the scratch-pads of all tiles in one array, DDR as declared segments; each knows its written bytes.
+
+An operand of an instruction is placed once (`Memory.place`): its addresses are checked, and it is found where it lies
+for all tiles together. Placed operands are read and written for all tiles in one NumPy call: through a strided view
+when the addresses of consecutive tiles are equally far apart, otherwise through a vectorised gather of byte windows.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.dialects.tx8 import Access, MemorySpace
+from tx8ir.target.chip import Target
+from tx8ir.target.formats import TF32, Format
+from tx8ir.target.layout import element_mask, pack, unpack
+
+from .errors import Fault, bytes_text
+
+Array = NDArray[Any]
+
+_TF32_BITS = np.uint32(0xFFFFE000)
+_WORDS = (8, 4, 2)
+
+
+class ByteStore:
+    """Consecutive bytes and, unless all of them count as written, a flag for each that says so."""
+
+    __slots__ = ("address", "data", "kind", "name", "size", "written")
+
+    def __init__(self, name: str, address: int, size: int, kind: str, data: NDArray[np.uint8] | None = None) -> None:
+        self.name = name
+        self.address = address
+        self.size = size
+        self.kind = kind
+        # np.zeros takes fresh pages from the system, so bytes that nobody touches cost nothing.
+        self.data: NDArray[np.uint8] = np.zeros(size, np.uint8) if data is None else data
+        self.written: NDArray[np.bool_] | None = np.zeros(size, np.bool_) if data is None else None
+
+    def clear(self) -> None:
+        """Forget all that was written."""
+        if self.written is not None:
+            self.data = np.zeros(self.size, np.uint8)
+            self.written = np.zeros(self.size, np.bool_)
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether instructions may write it."""
+        return self.kind not in ("const", "input")
+
+
+@attrs.frozen
+class Part:
+    """Where an access lies in one store, for some of the tiles.
+
+    Either tile i is at `start + i * step`, or, when `offsets` is set, at `offsets[i]`; all in bytes of the store.
+    """
+
+    store: ByteStore
+    start: int
+    step: int
+    offsets: NDArray[np.int64] | None
+    count: int
+    """Tiles."""
+    positions: slice | NDArray[np.intp]
+    """Which of the instruction's tiles these are."""
+
+
+@attrs.frozen
+class Placed:
+    """An access of an instruction, checked and found in memory. With one part, the part covers all tiles."""
+
+    access: Access
+    tiles: tuple[int, ...]
+    parts: tuple[Part, ...]
+
+    def address(self, position: int) -> int:
+        """The address of the first byte on the tile at `position`."""
+        addresses = self.access.addresses
+        return addresses[position if len(addresses) > 1 else 0]
+
+
+class Memory:
+    """SPM of all tiles and DDR.
+
+    Args:
+        target: the chip: number of tiles, size and reserved ranges of SPM.
+        segments: the declared segments of DDR.
+        checks: whether reads of bytes that were never written are found.
+    """
+
+    def __init__(self, target: Target, segments: Sequence[ByteStore], *, checks: bool = True) -> None:
+        self.target = target
+        self.checks = checks
+        self.spm = ByteStore("SPM", 0, target.tiles * target.spm_bytes, "spm")
+        self.segments = sorted(segments, key=lambda s: s.address)
+        self._starts = [s.address for s in self.segments]
+
+    def clear(self) -> None:
+        """Forget all that was written, in SPM and in DDR; constants stay."""
+        for store in (self.spm, *self.segments):
+            store.clear()
+
+    # -- placing --------------------------------------------------------------------------------------------------
+
+    def place(self, access: Access, tiles: tuple[int, ...]) -> Placed:
+        """Find an access in memory. Raises Fault when bytes are out of range, reserved, or in no writable segment."""
+        if access.space is MemorySpace.SPM:
+            return Placed(access, tiles, (self._place_spm(access, tiles),))
+        return Placed(access, tiles, self._place_ddr(access, tiles))
+
+    def _place_spm(self, access: Access, tiles: tuple[int, ...]) -> Part:
+        first, end = self.target.spm_allocatable
+        addresses, extent = access.addresses, access.extent
+        for position, address in enumerate(addresses):
+            if address < first or address + extent > end:
+                raise Fault(
+                    f"{bytes_text(access, tiles[position], address, address + extent)} is outside of the usable range "
+                    f"[{first:#x}, {end:#x})",
+                    tile=tiles[position],
+                    addresses=(address, address + extent),
+                )
+        size = self.target.spm_bytes
+        if len(addresses) == 1:
+            offsets = [tile * size + addresses[0] for tile in tiles]
+        else:
+            offsets = [tile * size + address for tile, address in zip(tiles, addresses, strict=True)]
+        return _part(self.spm, offsets, slice(None))
+
+    def _place_ddr(self, access: Access, tiles: tuple[int, ...]) -> tuple[Part, ...]:
+        addresses, extent = access.addresses, access.extent
+        if len(addresses) == 1 and len(tiles) > 1:
+            addresses = addresses * len(tiles)
+        found = [self.segment_at(address, extent) for address in addresses]
+        for position, (store, address) in enumerate(zip(found, addresses, strict=True)):
+            if store is None or (access.writes and not store.is_writable):
+                what = bytes_text(access, tiles[position], address, address + extent)
+                why = (
+                    "is not inside a declared segment"
+                    if store is None
+                    else f'is in segment "{store.name}" of kind {store.kind}, which instructions cannot write'
+                )
+                raise Fault(f"{what} {why}", tile=tiles[position], addresses=(address, address + extent))
+        stores = list(dict.fromkeys(store for store in found if store is not None))
+        if len(stores) == 1:
+            store = stores[0]
+            return (_part(store, [address - store.address for address in addresses], slice(None)),)
+        parts: list[Part] = []
+        for store in stores:
+            positions = [i for i, s in enumerate(found) if s is store]
+            parts.append(_part(store, [addresses[i] - store.address for i in positions], np.array(positions)))
+        return tuple(parts)
+
+    def segment_at(self, address: int, size: int) -> ByteStore | None:
+        """The DDR segment that holds all of the bytes [address, address + size), or None."""
+        i = bisect_right(self._starts, address) - 1
+        if i < 0:
+            return None
+        store = self.segments[i]
+        return store if address + size <= store.address + store.size else None
+
+    # -- reading and writing --------------------------------------------------------------------------------------
+
+    def load(self, placed: Placed, format: Format) -> Array:
+        """The elements [tiles, *iterations, run elements] of an operand, maybe a view. tf32 drops its unused bits."""
+        array = self._array(placed, format.dtype)
+        return _truncate_tf32(array) if format is TF32 else array
+
+    def load_bits(self, placed: Placed, format: Format) -> Array:
+        """The elements of an operand, as `load`, but as unsigned integers of the same width."""
+        return self._array(placed, _WORD_TYPES[format.bytes])
+
+    def store(self, placed: Placed, values: Any) -> None:
+        """Write elements that broadcast to [tiles, *iterations, run elements]; their type says their size."""
+        access = placed.access
+        dtype = values.dtype
+        for part in placed.parts:
+            chosen = values if len(placed.parts) == 1 or np.ndim(values) == 0 else values[part.positions]
+            if part.offsets is None:
+                _view(part, part.store.data, access, dtype)[...] = chosen
+            else:
+                _windows(part, part.store.data, access, dtype)[part.offsets] = chosen
+
+    def copy(self, src: Placed, dst: Placed) -> None:
+        """Copy bytes. Both walks have the same loops around the same runs, or one side is a single dense run."""
+        word = _word(math.gcd(src.access.nbytes, dst.access.nbytes))
+        values = self._array(src, word)
+        shape = _shape(dst.access, len(dst.tiles), word)
+        part, *others = dst.parts
+        if dst.access.walk or part.offsets is not None or others:
+            self.store(dst, values.reshape(shape))
+        else:
+            # The dense side is cut into the runs of the other: one copy, and no array in between.
+            _view(part, part.store.data, dst.access, word).reshape(values.shape)[...] = values
+
+    def load_tensor(self, placed: Placed) -> Array:
+        """A channel-blocked operand as an array [tiles, *shape] of its format. tf32 drops its unused bits."""
+        tensor = placed.access.aligned
+        assert tensor is not None
+        data = self._array(placed, _BYTE)
+        array = unpack(data, tensor.shape, tensor.format, tensor.layout)
+        return _truncate_tf32(array) if tensor.format is TF32 else array
+
+    def store_tensor(self, placed: Placed, values: Array) -> None:
+        """Write an array [tiles, *shape] of the operand's format as a channel-blocked tensor, padding lanes as zero."""
+        tensor = placed.access.aligned
+        assert tensor is not None
+        (part,) = placed.parts
+        if part.offsets is None:
+            out = _view(part, part.store.data, placed.access, _BYTE)
+            pack(values, tensor.format, tensor.layout, leading=1, out=out)
+        else:
+            windows = _windows(part, part.store.data, placed.access, _BYTE)
+            out = windows[part.offsets]
+            pack(values, tensor.format, tensor.layout, leading=1, out=out)
+            windows[part.offsets] = out
+
+    def load_rows(self, placed: Placed, rows: NDArray[np.int64]) -> Array:
+        """Rows of a table in DDR, as bytes [tiles, count, row bytes]; `rows` [tiles, count] are valid row numbers.
+
+        Raises Fault when a row has bytes that were never written.
+        """
+        access = placed.access
+        ((_, stride),) = access.walk
+        result = np.empty((*rows.shape, access.nbytes), np.uint8)
+        for part in placed.parts:
+            wanted = rows[part.positions]
+            base = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
+            offsets = base[:, None] + wanted * stride
+            result[part.positions] = _row_windows(part.store.data, access.nbytes)[offsets]
+            if self.checks and part.store.written is not None:
+                written = _row_windows(part.store.written, access.nbytes)[offsets]
+                if not written.all():
+                    position, i, byte = (int(v) for v in np.unravel_index(int(written.argmin()), written.shape))
+                    address = part.store.address + int(offsets[position, i]) + byte
+                    position = int(np.arange(len(placed.tiles))[part.positions][position])
+                    raise _unwritten(placed, position, address)
+        return result
+
+    def _array(self, placed: Placed, dtype: np.dtype[Any]) -> Array:
+        access, parts = placed.access, placed.parts
+        if len(parts) == 1:
+            part = parts[0]
+            if part.offsets is None:
+                return _view(part, part.store.data, access, dtype)
+            return _windows(part, part.store.data, access, dtype)[part.offsets]
+        result = np.empty(_shape(access, len(placed.tiles), dtype), dtype)
+        for part in parts:
+            if part.offsets is None:
+                result[part.positions] = _view(part, part.store.data, access, dtype)
+            else:
+                result[part.positions] = _windows(part, part.store.data, access, dtype)[part.offsets]
+        return result
+
+    # -- written bytes --------------------------------------------------------------------------------------------
+
+    def check_written(self, placed: Placed) -> None:
+        """Check that the bytes of a source were written. Raises Fault at the first that was not.
+
+        Of a channel-blocked tensor only the elements count, not padding lanes and gaps.
+        """
+        access = placed.access
+        for part in placed.parts:
+            if part.store.written is None:
+                continue
+            word = _word(access.nbytes)
+            flags = self._flags(part, access, word)
+            if (flags == _ALL_WRITTEN[word.itemsize]).all() if word.itemsize > 1 else flags.all():
+                continue
+            written = self._flags(part, access, _BYTE).astype(np.bool_)
+            if access.aligned is not None:
+                tensor = access.aligned
+                written |= ~element_mask(tensor.shape, tensor.format, tensor.layout)
+                if written.all():
+                    continue
+            index = np.unravel_index(int(written.argmin()), written.shape)
+            position = int(np.arange(len(placed.tiles))[part.positions][index[0]])
+            address = placed.address(position) + int(index[-1])
+            address += sum(int(i) * stride for i, (_, stride) in zip(index[1:-1], access.walk, strict=True))
+            raise _unwritten(placed, position, address)
+
+    def mark_written(self, placed: Placed) -> None:
+        """Flag the bytes of a destination as written, the gaps between the batches of a channel-blocked tensor too."""
+        access = placed.access
+        word = _word(access.nbytes)
+        for part in placed.parts:
+            flags = part.store.written
+            if flags is None:
+                continue
+            if part.offsets is None:
+                _view(part, flags, access, word)[...] = _ALL_WRITTEN[word.itemsize]
+            else:
+                _windows(part, flags, access, word)[part.offsets] = _ALL_WRITTEN[word.itemsize]
+
+    def mark_where(self, placed: Placed, where: NDArray[np.bool_], format: Format) -> None:
+        """Flag the elements [tiles, count] of a dense destination as written where `where` is true."""
+        (part,) = placed.parts
+        flags = part.store.written
+        if flags is None:
+            return
+        word = np.dtype(f"u{format.bytes}")
+        full = _ALL_WRITTEN[format.bytes]
+        if part.offsets is None:
+            np.copyto(_view(part, flags, placed.access, word), full, where=where)
+        else:
+            windows = _windows(part, flags, placed.access, word)
+            windows[part.offsets] = np.where(where, full, windows[part.offsets])
+
+    @staticmethod
+    def _flags(part: Part, access: Access, dtype: np.dtype[Any]) -> Array:
+        assert part.store.written is not None
+        if part.offsets is None:
+            return _view(part, part.store.written, access, dtype)
+        return _windows(part, part.store.written, access, dtype)[part.offsets]
+
+
+_BYTE: np.dtype[Any] = np.dtype(np.uint8)
+_WORD_TYPES: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
+_ALL_WRITTEN: dict[int, Any] = {n: np.frombuffer(b"\x01" * n, dtype)[0] for n, dtype in _WORD_TYPES.items()}
+
+
+def _word(nbytes: int) -> np.dtype[Any]:
+    """The widest unsigned type that divides a run into whole words."""
+    for size in _WORDS:
+        if nbytes % size == 0:
+            return _WORD_TYPES[size]
+    return _BYTE
+
+
+def _part(store: ByteStore, offsets: list[int], positions: slice | NDArray[np.intp]) -> Part:
+    """Describe the offsets of the tiles by start and step where they are equally far apart."""
+    count = len(offsets)
+    start = offsets[0]
+    step = offsets[1] - start if count > 1 else 0
+    if all(offsets[i] == start + i * step for i in range(2, count)):
+        return Part(store, start, step, None, count, positions)
+    return Part(store, start, 0, np.array(offsets, np.int64), count, positions)
+
+
+def _shape(access: Access, tiles: int, dtype: np.dtype[Any]) -> tuple[int, ...]:
+    return (tiles, *[n for n, _ in access.walk], access.nbytes // dtype.itemsize)
+
+
+def _view(part: Part, buffer: Array, access: Access, dtype: np.dtype[Any]) -> Array:
+    """The bytes of an access as a strided view [tiles, *iterations, run] of a store."""
+    size = dtype.itemsize
+    strides = (part.step, *[s for _, s in access.walk], size)
+    return np.ndarray(_shape(access, part.count, dtype), dtype, buffer, part.start, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
+
+
+def _windows(part: Part, buffer: Array, access: Access, dtype: np.dtype[Any]) -> Array:
+    """All walks of the access's form in a store, by the offset of their first byte: index with the offsets of tiles."""
+    shape = (part.store.size - access.extent + 1, *_shape(access, 1, dtype)[1:])
+    strides = (1, *[s for _, s in access.walk], dtype.itemsize)
+    return np.ndarray(shape, dtype, buffer, 0, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
+
+
+def _row_windows(buffer: Array, nbytes: int) -> Array:
+    """All runs of `nbytes` bytes of a store, by offset."""
+    return np.ndarray((buffer.size - nbytes + 1, nbytes), np.uint8, buffer, 0, (1, 1))  # pyright: ignore[reportArgumentType]  # any buffer will do
+
+
+def _truncate_tf32(array: Array) -> Array:
+    """Drop the 13 mantissa bits that tf32 does not have."""
+    return (array.view(np.uint32) & _TF32_BITS).view(np.float32)
+
+
+def _unwritten(placed: Placed, position: int, address: int) -> Fault:
+    tile = placed.tiles[position]
+    low, high = placed.access.interval(position)
+    return Fault(
+        f"{bytes_text(placed.access, tile, low, high)} is read, but byte {address:#x} was never written",
+        tile=tile,
+        addresses=(low, high),
+    )
