@@ -6,4 +6,4 @@ from tx8ir.core import IrError
 
 
 class CompileError(IrError):
-    """A correct program that the backend cannot compile: which op, its shapes, what it would need, and where it comes from."""
+    """A correct program that the backend cannot compile: which op, its shapes, what is missing, and where it is."""

@@ -42,7 +42,7 @@ def tensor_type(value: Value) -> VTensorType | None:
 
 
 def logical_layout(shape: Sequence[int]) -> str:
-    """The logical layout of a value that is no CNN feature: `Tensor` when dim 0 is 1, else `NTensor` (machine.md §3)."""
+    """The logical layout of a value that is no CNN feature: `Tensor` when dim 0 is 1, else `NTensor`."""
     return "Tensor" if not shape or shape[0] == 1 else "NTensor"
 
 

@@ -8,7 +8,7 @@ from tx8ir.core import Model
 from tx8ir.dialects import tx8be
 
 from .arrays import EvaluationError, load
-from .interfaces import Enter, Evaluate, Evaluator, Outcome, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Evaluator, Outcome, RuntimeValue
 
 
 @Evaluate.implement(tx8be.ConstantOp, tx8be.LoadConstOp)
@@ -30,5 +30,5 @@ class ConstantEvaluate(Model["tx8be.ConstantOp | tx8be.LoadConstOp"], Evaluate):
 class GroupEvaluate(Model[tx8be.GroupOp], Evaluate):
     """Evaluates the body inline."""
 
-    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
         return (yield Enter(self.op.body.block, operands))

@@ -32,8 +32,8 @@ class LoadConstants(Pass):
     """Turns every `Constant` into one `LoadConst` per use, placed in front of its user.
 
     A `ChannelNorm` of a constant is absorbed: the data is stored in the layout it makes. Each (variable, layout) pair
-    is stored once under one `id`, and all loads of an id have that layout in `dev_info`. Ids count from 0: constants whose
-    stored size exceeds `large_bytes` (a DDR bank per tile by default) first, otherwise in order of first use.
+    is stored once under one `id`, and all loads of an id have that layout in `dev_info`. Ids count from 0: constants
+    whose stored size exceeds `large_bytes` (a DDR bank per tile by default) first, otherwise in order of first use.
     `bypasscodegen` marks a load whose user addresses the constant in DDR by itself (its `need_load` bit is clear).
 
     Assumes: `layout-align` ran. Guarantees: no `Constant` and no `ChannelNorm` of a constant is left.

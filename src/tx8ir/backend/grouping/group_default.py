@@ -58,9 +58,10 @@ class GroupDefault(Pass):
 
 
 def make_group(ops: list[BackendOp], group_id: int) -> tx8be.GroupOp:
-    """Move `ops` (in block order), with the `LoadConst` and `None` ops only they use, into a new group at the last one's place.
+    """Move `ops` (in block order), with the `LoadConst` and `None` ops only they use, into a new group.
 
-    Operands are the values from outside, in order of first use; results those of `ops` that are used outside.
+    It takes the last one's place. Operands are the values from outside, in order of first use; results those of
+    `ops` that are used outside.
     """
     inside: set[Operation] = set(ops)
     members: list[Operation] = []
@@ -70,12 +71,11 @@ def make_group(ops: list[BackendOp], group_id: int) -> tx8be.GroupOp:
             producer = value.defining_op
             if producer in inside:
                 continue
-            if isinstance(producer, tx8be.NoneOp) or is_constant(producer):
-                if all(user in inside for user in value.users):
-                    inside.add(producer)
-                    members.append(producer)
-                    continue
-            inputs[value] = None
+            if producer is not None and _moves_along(producer, inside):
+                inside.add(producer)
+                members.append(producer)
+            else:
+                inputs[value] = None
         members.append(op)
     outputs = [r for op in ops for r in op.results if any(user not in inside for user in r.users)]
     body = Block([v.type for v in inputs])
@@ -99,8 +99,14 @@ def make_group(ops: list[BackendOp], group_id: int) -> tx8be.GroupOp:
     return group
 
 
+def _moves_along(producer: Operation, inside: set[Operation]) -> bool:
+    """Whether the maker of an operand is a constant or a none that only ops of the group use."""
+    free = isinstance(producer, tx8be.NoneOp) or is_constant(producer)
+    return free and all(user in inside for user in producer.results[0].users)
+
+
 def copy_group(value: Value, before: Operation, group_id: int) -> Value:
-    """A group in front of `before` that returns `value` (an input or a constant) as it is; returns the group's result."""
+    """A group in front of `before` that returns `value` (an input or a constant) as it is; gives the group's result."""
     producer = value.defining_op
     constant = producer if producer is not None and is_constant(producer) else None
     body = Block([] if constant is not None else [value.type])

@@ -20,13 +20,13 @@ from tx8ir.transforms.pass_manager import Pass, register_pass
 class GroupLoadStore(Pass):
     """Inserts `LoadVar` behind block arguments and `StoreVar` in front of results, and sets `group_tag`.
 
-    An argument gets one `LoadVar`, which all operands that need a load (`need_load` bit) read; a result whose op has its
-    `need_store` bit set is returned through a `StoreVar`, and so is an argument or a constant that is returned as it is.
-    A group without any load or store is an alias of DDR and gets `group_tag` 2, every other one 0.
+    An argument gets one `LoadVar`, which all operands that need a load (`need_load` bit) read; a result whose op has
+    its `need_store` bit set is returned through a `StoreVar`, and so is an argument or a constant that is returned as
+    it is. A group without any load or store is an alias of DDR and gets `group_tag` 2, every other one 0.
 
-    Assumes: groups are made (`group-default`), layouts are set. Guarantees: `group_tag` on every group; loads and stores
-    carry the `layout_str` and `dev_info` of the value they move. Cost: O(uses). Raises `CompileError` at a op
-    without an `OpLib`.
+    Assumes: groups are made (`group-default`), layouts are set. Guarantees: `group_tag` on every group; loads and
+    stores carry the `layout_str` and `dev_info` of the value they move. Cost: O(uses).
+    Raises `CompileError` at an op without an `OpLib`.
     """
 
     name: ClassVar[str] = "group-load-store"

@@ -33,7 +33,7 @@ def tile_grid(program: Program) -> tuple[int, int]:
 @register_pass
 @attrs.frozen
 class GroupMapping(Pass):
-    """Gives every group the module's whole tile grid (`tile_dx` x `tile_dy`, by default the chip's) as its `dev_region`.
+    """Gives every group the module's tile grid (`tile_dx` x `tile_dy`, by default the whole chip) as `dev_region`.
 
     Assumes: groups are made. A `dev_region` that is there already stays. Cost: O(groups).
     """

@@ -7,11 +7,11 @@ differs from the producer's, the value is converted once, for all of them. `gree
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, cast
 
 import attrs
 import networkx as nx
-from networkx.algorithms.flow import boykov_kolmogorov
 
 
 @attrs.frozen
@@ -56,6 +56,10 @@ def greedy(pins: Sequence[bool | None], flows: Iterable[Flow]) -> list[bool]:
     return aligned
 
 
+# networkx annotates its flow functions only in part
+_networkx = cast("Any", nx)
+_minimum_cut: Callable[..., tuple[float, tuple[set[int], set[int]]]] = _networkx.minimum_cut
+
 _DENSE, _ALIGNED = -1, -2  # the terminals: pinned nodes are merged into them
 
 
@@ -94,7 +98,7 @@ def optimal(pins: Sequence[bool | None], flows: Iterable[Flow]) -> list[bool]:
 
 def _add_arc(graph: nx.DiGraph[int], tail: int, head: int, capacity: int | None) -> None:
     """Add an arc (infinite when capacity is None); parallel arcs add up. Arcs that no cut can contain are left out."""
-    if tail == head or tail == _ALIGNED or head == _DENSE or capacity == 0:
+    if tail in (head, _ALIGNED) or head == _DENSE or capacity == 0:
         return
     if graph.has_edge(tail, head):
         data = graph.edges[tail, head]
@@ -117,5 +121,6 @@ def _sink_side(graph: nx.DiGraph[int], part: set[int]) -> set[int]:
         problem.add_edges_from((_DENSE, node, data) for tail, data in graph.pred[node].items() if tail == _DENSE)
     if _ALIGNED not in problem:
         return set()
-    _, (_, sink_side) = nx.minimum_cut(problem, _DENSE, _ALIGNED, flow_func=boykov_kolmogorov)
+    cut = _minimum_cut(problem, _DENSE, _ALIGNED, flow_func=_networkx.algorithms.flow.boykov_kolmogorov)
+    _, (_, sink_side) = cut
     return sink_side - {_ALIGNED}

@@ -1,7 +1,7 @@
 """`InferLayout` of the backend ops: how the name of a logical layout passes through an op.
 
 `forward` and `backward` answer None where the op cannot say (reshape, broadcast, gather): propagation stops there.
-A CNN layout ("NHWC") names every axis; `Tensor`/`NTensor` only says whether there is a batch, so it is read off the shape.
+A CNN layout ("NHWC") names every axis; `Tensor`/`NTensor` only says whether dim 0 is 1, so it is read off the shape.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class LayoutAlign(Pass):
 
 
 class _Graph:
-    """The labelling problem of a graph: `maker[op]` is the node of an op's result, `reader[op]` the node of its operands.
+    """The labelling problem: `maker[op]` is the node of an op's result, `reader[op]` the node of its operands.
 
     They are one node for every op but `ChannelNorm`, whose two sides differ.
     """

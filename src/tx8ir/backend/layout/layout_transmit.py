@@ -21,8 +21,8 @@ class LayoutTransmit(Pass):
     """Spreads the known `layout_str` breadth-first, forward and backward, through `InferLayout`.
 
     Starts at the operands and results of `Gemm` and `Conv` and at ops whose layout was given; the first name to reach a
-    value stays. Ops that cannot say (reshape, broadcast, gather) stop it; values it does not reach become `Tensor` (dim 0
-    is 1) or `NTensor`. Afterwards `layout_str` of an op is that of its result, also for `Gemm` and `Conv`.
+    value stays. Ops that cannot say (reshape, broadcast, gather) stop it; values it does not reach become `Tensor`
+    (dim 0 is 1) or `NTensor`. Afterwards `layout_str` of an op is that of its result, also for `Gemm` and `Conv`.
 
     Assumes: `layout-init` ran. Guarantees: no "Unknown" is left. Cost: O(values + uses).
     """

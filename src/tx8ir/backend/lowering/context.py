@@ -41,8 +41,8 @@ OpT = TypeVar("OpT", bound=Operation)
 def lowers(*kinds: type[Operation]) -> Callable[[Callable[[Lowering, Any], Sequence[Value]]], Rule]:
     """Register the decorated function as the rule of these op classes.
 
-    A rule takes the context and the op, appends backend ops through the active builder, and returns one value per result,
-    or raises `Illegal`.
+    A rule takes the context and the op, appends backend ops through the active builder, and returns one value per
+    result, or raises `Illegal`.
     """
 
     def register(rule: Rule) -> Rule:
@@ -64,12 +64,12 @@ class Lowering:
 
     weights: WeightStore
     block: Block
-    values: dict[Value, Value] = attrs.field(factory=dict)
-    fusable: dict[Value, tx8be.GemmOp | tx8be.ConvOp] = attrs.field(factory=dict)
-    new_variables: dict[str, Variable] = attrs.field(factory=dict)
-    constants: list[tx8be.ConstantOp] = attrs.field(factory=list)
-    _by_name: dict[tuple[str, tuple[int, ...]], Value] = attrs.field(factory=dict)
-    _derived: dict[tuple[Value, object], str] = attrs.field(factory=dict)
+    values: dict[Value, Value] = attrs.field(factory=dict[Value, Value])
+    fusable: dict[Value, tx8be.GemmOp | tx8be.ConvOp] = attrs.field(factory=dict[Value, tx8be.GemmOp | tx8be.ConvOp])
+    new_variables: dict[str, Variable] = attrs.field(factory=dict[str, Variable])
+    constants: list[tx8be.ConstantOp] = attrs.field(factory=list[tx8be.ConstantOp])
+    _by_name: dict[str, Value] = attrs.field(factory=dict[str, Value])
+    _derived: dict[tuple[Value, object], str] = attrs.field(factory=dict[tuple[Value, object], str])
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -132,7 +132,7 @@ class Lowering:
             variable = self.variable(op)
             if variable.is_mutable:
                 raise Illegal(f"parameter {op.parameter!r} is mutable; the backend compiles inference programs")
-            return self._constant(op.parameter, ranked_type(value))
+            return self._constant(op.parameter, ranked_type(value).to_vtensor())
         if not self.is_constant(value):
             raise Illegal("an operand is made by no op that was lowered")
         return self.new_constant("constant", self.array(value), ranked_type(value).element)
@@ -170,12 +170,12 @@ class Lowering:
 
     def _constant(self, name: str, t: VTensorType) -> Value:
         """The `Constant` of a variable, made once."""
-        found = self._by_name.get((name, t.shape))
+        found = self._by_name.get(name)
         if found is None:
             check_type(t)
             op = tx8be.ConstantOp(parameter=name, y=t)
             self.constants.append(op)
-            found = self._by_name[name, t.shape] = op.y
+            found = self._by_name[name] = op.y
         return found
 
     # -- shapes ------------------------------------------------------------------------------------------------------
@@ -193,7 +193,7 @@ class Lowering:
         return self.reshape(self.get(value), shape)
 
     def broadcast(self, value: Value, shape: Sequence[int]) -> Value:
-        """A source value broadcast to `shape`: a constant is expanded at compile time, another goes through `Broadcast`."""
+        """A source value broadcast to `shape`: a constant expanded at compile time, another through `Broadcast`."""
         shape = tuple(shape)
         own = self.shape(value)
         if own == shape:

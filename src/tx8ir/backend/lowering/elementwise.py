@@ -241,7 +241,7 @@ def truth(ctx: Lowering, value: Value, shape: tuple[int, ...], element: ScalarTy
 
 
 @lowers(pd.LogicalAndOp, pd.LogicalOrOp)
-def lower_logical(ctx: Lowering, op: pd.LogicalAndOp) -> Sequence[Value]:
+def lower_logical(ctx: Lowering, op: pd.LogicalAndOp | pd.LogicalOrOp) -> Sequence[Value]:
     """`and` is the minimum of two masks, `or` the maximum."""
     kind = tx8be.MinOp if isinstance(op, pd.LogicalAndOp) else tx8be.MaxOp
     shape, element = ctx.shape(op.out), mask_format(ctx, op.x, op.y)

@@ -46,8 +46,8 @@ class LowerToTx8be(Pass):
     when nothing else uses the value between.
 
     Assumes: value semantics, one block, element types the TX8 computes in (`convert-dtype`), images NHWC and filters
-    HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay. Cost: O(ops + expanded bytes).
-    Raises `CompileError` listing every op that cannot be lowered, with its types, the reason and its source; the
+    HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay.
+    Cost: O(ops + expanded bytes). Raises `CompileError` listing every op that cannot be lowered, with its types, the reason and its source; the
     program is then unchanged.
     """
 

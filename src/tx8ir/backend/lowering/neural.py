@@ -14,7 +14,7 @@ from tx8ir.dialects import pd, tx8be
 
 @lowers(pd.MatmulOp)
 def lower_matmul(ctx: Lowering, op: pd.MatmulOp) -> Sequence[Value]:
-    """One `Gemm` of rank 2 or 3; other ranks are reshaped around it, a vector operand is a matrix of one row or column."""
+    """One `Gemm` of rank 2 or 3; other ranks are reshaped around it, a vector is a matrix of one row or column."""
     x_shape, y_shape = ctx.shape(op.x), ctx.shape(op.y)
     # a vector has no transposed form: [K] is [1, K] on the left, [K, 1] on the right
     x_shape = (1, *x_shape) if len(x_shape) == 1 else x_shape
@@ -33,7 +33,7 @@ def lower_matmul(ctx: Lowering, op: pd.MatmulOp) -> Sequence[Value]:
 
 
 def _batched(ctx: Lowering, value: Value, shape: tuple[int, ...], lead: tuple[int, ...]) -> Value:
-    """An operand as [B, rows, columns], or [rows, columns] when it has no batch of its own and the engine broadcasts it."""
+    """An operand as [B, rows, columns], or [rows, columns] when the engine broadcasts it over the batch."""
     own, matrix = shape[:-2], shape[-2:]
     if not own:
         return ctx.reshaped(value, matrix)

@@ -43,7 +43,8 @@ class BinaryOp(BackendOp, Compute, InferTypes, traits=(Pure,)):
         require_element(rhs, lhs.element, "rhs")
         if rhs.shape != lhs.shape and (lhs.rank == 0 or rhs.shape != lhs.shape[-1:]):
             raise VerifyError(
-                f"rhs has shape {list(rhs.shape)}; expected {list(lhs.shape)} or {list(lhs.shape[-1:])} as lhs is {list(lhs.shape)}"
+                f"rhs has shape {list(rhs.shape)}; expected {list(lhs.shape)} or {list(lhs.shape[-1:])}, "
+                f"as lhs is {list(lhs.shape)}"
             )
         return (lhs,)
 
@@ -290,7 +291,8 @@ class SelectOp(BackendOp, Compute, InferTypes, name="tx8be.Select", traits=(Pure
 
     def compute(self, cond: Array, a: Array | None, b: Array | None) -> Array:
         kind = cond.dtype.type
-        return np.where(cond != 0, kind(self.a_scalar) if a is None else a, kind(self.b_scalar) if b is None else b)
+        first = kind(self.a_scalar) if a is None else a
+        return np.where(cond != 0, first, kind(self.b_scalar) if b is None else b)
 
 
 class CastOp(BackendOp, Compute, name="tx8be.Cast", traits=(Pure,)):
@@ -319,7 +321,7 @@ class CastOp(BackendOp, Compute, name="tx8be.Cast", traits=(Pure,)):
 RELATIONS = (EqOp, NeOp, GeOp, GtOp, LeOp, LtOp)
 BINARY = (AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, *RELATIONS)
 UNARY = (
-    AbsOp, RecipOp, SquareOp, SqrtOp, RsqrtOp, NegOp, LogOp, ExpOp, SinOp, CosOp, TanhOp, SigmoidOp, ReluOp, LeakyReluOp,
-    SoftplusOp,
+    AbsOp, RecipOp, SquareOp, SqrtOp, RsqrtOp, NegOp, LogOp, ExpOp, SinOp, CosOp, TanhOp, SigmoidOp, ReluOp,
+    LeakyReluOp, SoftplusOp,
 )  # fmt: skip
 OPS = (*BINARY, *UNARY, SelectOp, CastOp)

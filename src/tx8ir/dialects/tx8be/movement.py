@@ -117,7 +117,7 @@ class ConcatenateOp(BackendOp, Compute, InferTypes, name="tx8be.Concatenate", tr
             )
             require(
                 fits,
-                f"operand {i} has shape {list(t.shape)}; operand 0 has {list(first.shape)} (axis {self.axis} may differ)",
+                f"operand {i} has shape {list(t.shape)}; expected {list(first.shape)} but for axis {self.axis}",
             )
         shape = list(first.shape)
         shape[self.axis] = sum(t.shape[self.axis] for t in types)

@@ -65,8 +65,8 @@ class GemmOp(BackendOp, Compute, InferTypes, name="tx8be.Gemm", traits=(Pure,)):
 class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
     """2-D convolution `out = activation(conv(input, weight) + psum + bias)`.
 
-    `input` is [N, H, W, C], `weight` HWOI: [KH, KW, O, C / groups], `bias` [O] or none, `psum` the result's type or none.
-    `pads` are (top, bottom, left, right). The result is [N, OH, OW, O] with
+    `input` is [N, H, W, C], `weight` HWOI: [KH, KW, O, C / groups], `bias` [O] or none, `psum` the result's type or
+    none. `pads` are (top, bottom, left, right). The result is [N, OH, OW, O] with
     `OH = (H + top + bottom - dilation*(KH - 1) - 1) // stride + 1`.
     `groups` is 1 or C (depthwise; O a multiple of C).
     """
@@ -92,7 +92,8 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
         require(self.groups in (1, channels), f"groups is {self.groups}; expected 1 or the {channels} input channels")
         require(
             in_channels * self.groups == channels,
-            f"weight {list(w.shape)} (HWOI) takes {in_channels} channels per group; input has {channels} in {self.groups} groups",
+            f"weight {list(w.shape)} (HWOI) takes {in_channels} channels in each of {self.groups} groups; "
+            f"input has {channels}",
         )
         require(
             out_channels % self.groups == 0, f"{out_channels} output channels do not divide into {self.groups} groups"
