@@ -55,7 +55,8 @@ class GenerateTx8(Pass):
                 pending = group.need_barrier
         module = program.module
         location = program.main.location
-        module.set_attribute(DDR_SCRATCH, None)
+        if DDR_SCRATCH in module.attributes:
+            module.remove_attribute(DDR_SCRATCH)
         for op in list(program.body):
             op.erase(by=self.name)
         with Builder.at_end(program.body), at_location(location):
@@ -105,5 +106,11 @@ def _ports(program: Program) -> None:
         if argument in inputs:
             value = inputs[argument].y
             tx8.InputOp(port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value)
-    for name, value in zip(program.outputs, results.xs, strict=True):
+    for name, value in zip(_result_names(program, len(results.xs)), results.xs, strict=True):
         tx8.OutputOp(port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value)
+
+
+def _result_names(program: Program, count: int) -> tuple[str, ...]:
+    """The public names of the elements of the result tuple."""
+    names = program.main.attributes.get("result_names")
+    return tuple(f"result{i}" for i in range(count)) if names is None else tuple(names.value)

@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
+from tx8ir.backend.oplib.interface import AlignMode, OpLib
 from tx8ir.core import BlockArgument, Operation, Value
 from tx8ir.dialects import tx8be
 from tx8ir.target.layout import size_bytes
@@ -56,10 +57,13 @@ def storage_of(value: Value) -> StorageOp:
 
 
 def _check_alias(op: tx8be.ReshapeOp) -> None:
-    for value, what in ((op.x, "operand"), (op.y, "result")):
-        layout = mem_layout_of(value)
-        if layout.is_blocked:
-            raise CompileError(f"the {what} of a reshape in DDR must be dense, not {layout}", op=op)
+    """A reshape in DDR keeps the bytes: dense on both sides, or blocked where its kernel says either will do."""
+    layouts = [mem_layout_of(value) for value in (op.x, op.y)]
+    library = op.interface(OpLib)
+    either = library is not None and library.query().align_mode is AlignMode.BOTH
+    blocked = [layout.is_blocked for layout in layouts]
+    if blocked[0] != blocked[1] or (blocked[0] and not either):
+        raise CompileError(f"a reshape in DDR cannot turn {layouts[0]} into {layouts[1]}", op=op)
 
 
 def address_of(value: Value) -> int:

@@ -18,7 +18,7 @@ from tx8ir.backend.oplib.tensor import Tsr, align_up
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import F32, Format
 from tx8ir.target.layout import MemLayout
-from tx8ir.target.rounding import convert
+from tx8ir.target.rounding import Rounding, convert
 
 __all__ = ["FieldValue", "Instruction", "Kernel", "OpSlice", "scalar_bits"]
 
@@ -133,9 +133,18 @@ class Kernel:
         """``dst[i] = src[i]`` where ``mask[i] != 0``."""
         self.add("maskmove", src=src, mask=mask, dst=dst, count=count, format=format.name)
 
-    def convert(self, src: int, dst: int, count: int, source: Format, target: Format) -> None:
-        """Converts element i at ``src + i*w`` to ``dst + i*w``, w the wider element's bytes; to nearest-even."""
-        self.add("convert", src=src, dst=dst, count=count, src_format=source.name, dst_format=target.name, rounding=0)
+    def convert(
+        self,
+        src: int,
+        dst: int,
+        count: int,
+        source: Format,
+        target: Format,
+        rounding: Rounding = Rounding.NEAREST_EVEN,
+    ) -> None:
+        """Converts element i at ``src + i*w`` to ``dst + i*w``, w the wider element's bytes."""
+        fields = {"src_format": source.name, "dst_format": target.name, "rounding": int(rounding)}
+        self.add("convert", src=src, dst=dst, count=count, **fields)
 
     def reduce(self, function: str, axis: str, src: Tsr, dst: Tsr) -> None:
         """Reduces `axis` ("C", "W", "H", "HW") of an aligned tensor; the axis keeps extent 1."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tx8ir.backend.errors import CompileError
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.facts import format_of, shape_of
 from tx8ir.backend.oplib.interface import (
@@ -218,15 +219,24 @@ class GatherCuts(Model[tx8be.GatherOp]):
         return OperandSlices((Box((0, start), (rows, extent)), out.take(range(out.rank - 1))))
 
 
+def _batch_and_channels(shape: tuple[int, ...]) -> tuple[int, int]:
+    """What a blocked layout keeps apart: batch (axis 0 from rank 3 on) and channels; the rest is one run of rows."""
+    return (shape[0] if len(shape) > 2 else 1), (shape[-1] if shape else 1)
+
+
 @OpLib.implement(tx8be.ReshapeOp)
 class ReshapeLib(KernelModel[tx8be.ReshapeOp]):
-    """The same bytes in DDR under another shape: nothing is loaded, computed or stored."""
+    """The same bytes in DDR under another shape: nothing is loaded, computed or stored.
+
+    Dense in general; in either layout when batch and channels survive, as the rows between them only regroup.
+    """
 
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=Engine.NONE, need_load=0, need_store=0)
+        survive = _batch_and_channels(shape_of(self.op.x)) == _batch_and_channels(shape_of(self.op.y))
+        mode = AlignMode.BOTH if survive else AlignMode.NALIGN
+        return OpQuery(mode, rank_layout(self.op), engine=Engine.NONE, need_load=0, need_store=0)
 
     def emit(self, kernel: Kernel) -> None:
-        if kernel.operand(0).size_bytes != kernel.result.size_bytes:
-            raise ValueError("a reshape in SPM keeps its bytes")
+        raise CompileError("a reshape is an alias in DDR and has no kernel", op=self.op)

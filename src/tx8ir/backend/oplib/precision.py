@@ -6,6 +6,7 @@ from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.moves import Walk
 from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.target.formats import F32
+from tx8ir.target.rounding import Rounding
 
 __all__ = ["convert_tensor", "narrow", "widen"]
 
@@ -20,21 +21,25 @@ def _stretches(a: Tsr, b: Tsr) -> list[tuple[int, int, int]]:
 def convert_tensor(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
     """Converts `src` to the format of `dst`, a tensor of the same shape and layout.
 
+    To nearest-even, but toward zero from a floating format to an integer one.
+
     The convert instruction keeps the wider format's spacing, so narrow elements are spread before it or packed behind
     it (machine.md §4).
     """
     narrow_bytes, wide_bytes = sorted((src.format.bytes, dst.format.bytes))
     spread = src.format.bytes < dst.format.bytes
+    truncates = src.format.is_float and dst.format.is_integer
+    rounding = Rounding.TOWARD_ZERO if truncates else Rounding.NEAREST_EVEN
     for count, src_offset, dst_offset in _stretches(src, dst):
         at, to = src.address + src_offset, dst.address + dst_offset
         if src.format.bytes == dst.format.bytes:
-            kernel.convert(at, to, count, src.format, dst.format)
+            kernel.convert(at, to, count, src.format, dst.format, rounding)
         elif spread:
             kernel.tdma([Walk(0, 0, ((count, narrow_bytes, wide_bytes),), narrow_bytes)], at, to)
-            kernel.convert(to, to, count, src.format, dst.format)
+            kernel.convert(to, to, count, src.format, dst.format, rounding)
         else:
             buffer = kernel.take(count * wide_bytes)
-            kernel.convert(at, buffer, count, src.format, dst.format)
+            kernel.convert(at, buffer, count, src.format, dst.format, rounding)
             kernel.tdma([Walk(0, 0, ((count, wide_bytes, narrow_bytes),), narrow_bytes)], buffer, to)
 
 
