@@ -6,12 +6,15 @@ one operation. `Evaluate` and `Enter` let operations with regions, calls or effe
 
 from __future__ import annotations
 
-from . import models as models  # attaches Evaluate to the operations of builtin, func and pd
+# These attach Evaluate to operations.
+from . import backend_models as backend_models
+from . import models as models
 from .arrays import EvaluationError
 from .evaluator import Interpreter, Observer, evaluate, evaluate_operation
-from .interfaces import Enter, Evaluate, Evaluator, Outcome, Precision, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Evaluator, Outcome, Precision, RuntimeValue
 
 __all__ = [
+    "Asking",
     "Enter",
     "Evaluate",
     "EvaluationError",

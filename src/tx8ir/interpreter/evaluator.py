@@ -27,7 +27,7 @@ from tx8ir.core import (
 from tx8ir.dialects import pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store
-from .interfaces import Enter, Evaluate, Outcome, Precision, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Outcome, Precision, RuntimeValue
 
 Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
 """Called after each operation with its results, which are in the working precision and must not be changed."""
@@ -73,9 +73,6 @@ def _plan(block: Block) -> list[_Step]:
     return steps
 
 
-Asker: TypeAlias = Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
-
-
 class _Frame:
     """A block that is being evaluated: the steps left, the values alive, and what waits for a block inside it."""
 
@@ -86,7 +83,7 @@ class _Frame:
         self.values = values
         self.outer = outer
         self.waiting: _Step | None = None
-        self.asker: Asker | None = None
+        self.asker: Asking | None = None
 
     def read(self, value: Value) -> RuntimeValue:
         """The value, defined in this block or in one around it."""
@@ -208,7 +205,7 @@ class Interpreter:
     def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> None:
         """Go on with the operation that waits in the last frame: it wants another block run, or has its results."""
         frame = frames[-1]
-        step, asker = cast(_Step, frame.waiting), cast(Asker, frame.asker)
+        step, asker = cast(_Step, frame.waiting), cast(Asking, frame.asker)
         try:
             # A generator that has not run yet takes None.
             request = asker.send(cast("Sequence[RuntimeValue]", results))

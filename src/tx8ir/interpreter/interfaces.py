@@ -32,8 +32,11 @@ class Enter:
     arguments: Sequence[RuntimeValue]
 
 
-Outcome: TypeAlias = Sequence[RuntimeValue] | Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
-"""The results of an operation, or a generator that yields an `Enter` for each block to run and returns them."""
+Asking: TypeAlias = Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
+"""A generator that yields an `Enter` for each block to run and returns the results of the operation."""
+
+Outcome: TypeAlias = Sequence[RuntimeValue] | Asking
+"""The results of an operation, at once or after running blocks."""
 
 
 class Evaluator(Protocol):

@@ -12,7 +12,7 @@ from tx8ir.core import Model, RankedTensor, ScalarType
 from tx8ir.dialects import builtin, func, pd
 
 from .arrays import EvaluationError, load, round_result, store
-from .interfaces import Enter, Evaluate, Evaluator, Outcome, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Evaluator, Outcome, RuntimeValue
 
 
 def _element(type_: object) -> ScalarType:
@@ -80,7 +80,7 @@ class SetParameterEvaluate(Model[builtin.SetParameterOp], Evaluate):
 class CallEvaluate(Model[func.CallOp], Evaluate):
     """Runs the body of the function that is called."""
 
-    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
         function = self.op.function()
         if function is None:
             raise EvaluationError(f"calls {self.op.callee}, which the module does not define")
