@@ -25,6 +25,7 @@ from .attributes import (
 )
 from .block import Block, Region
 from .builder import Builder, detached
+from .bulk import bulk
 from .context import Dialect, IrContext, UnregisteredOp, default_context
 from .errors import IrError, ParseError, VerifyError
 from .fields import (
@@ -120,6 +121,7 @@ __all__ = [
     "BlockArgument",
     "BoolAttr",
     "Builder",
+    "bulk",
     "Commutative",
     "Compute",
     "ConstantLike",

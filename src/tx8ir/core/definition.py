@@ -98,12 +98,12 @@ def declared_faults(d: Definition, op: Operation) -> list[str]:
 
     Depends on types, attributes and counts alone, so a combination that was found right is remembered per class.
     """
-    attributes = op._attributes
     key = (
-        attributes,
-        tuple([use._value._type for use in op._operands]),
-        tuple([r._type for r in op._results]),
+        op._attributes,
         len(op._regions),
+        len(op._operands),
+        *[use._value._type for use in op._operands],
+        *[r._type for r in op._results],
     )
     if key in d.verified:
         return _NO_FAULTS

@@ -118,7 +118,7 @@ class Lexer:
         return repr(match.group() if match is not None else self.text[self.pos])
 
     def match(self, pattern: re.Pattern[str]) -> str | None:
-        """Read what `pattern` matches next: its first group if it has one, else all of it; None when it does not match."""
+        """Read what `pattern` matches next (its first group if it has one); None when it does not match."""
         self.skip_space()
         found = pattern.match(self.text, self.pos)
         if found is None:

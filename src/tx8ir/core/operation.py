@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from .attributes import EMPTY_DICT, DictAttr
+from .bulk import bulk
 from .errors import IrError
 from .location import STATE, Location, fuse, python_location
 from .types import Type
@@ -332,8 +333,8 @@ class Operation:
         Args:
             mapping: values outside to use in place of its operands; on return it also maps every copied value.
         """
-        from_to: dict[Any, Any] = {} if mapping is None else mapping
-        return clone_operation(self, from_to)
+        with bulk():
+            return clone_operation(self, cast("dict[Any, Any]", {} if mapping is None else mapping))
 
     def fuse_location(self, others: Iterable[Operation], by: str = "") -> None:
         """Let its location also stand for `others`, which the pass `by` merged into it."""
@@ -489,35 +490,60 @@ _ALLOWED_ON_ERASED = frozenset({"__class__", "describe", "_next", "_parent", "_r
 def clone_operation(root: Operation, mapping: dict[Any, Any]) -> Any:
     """See `Operation.clone`. `mapping` takes values and blocks."""
     get = mapping.get
-    # A work item is (block to fill, next operation to copy into it).
+    new_object, operand_class, result_class = object.__new__, OpOperand, OpResult
     copy = _clone_shallow(root, mapping)
+    # A work item is (block to fill, next operation to copy into it).
     work: list[tuple[Any, Any]] = []
     _clone_regions(root, copy, mapping, work)
-    forward: list[tuple[OpOperand, Value]] = []
+    unmapped: list[OpOperand] = []
     while work:
         target, op = work.pop()
+        last = target._last
         while op is not None:
-            values: list[Value] = []
-            for use in op._operands:
-                value = use._value
-                values.append(get(value, value))
-            made = create_unchecked(
-                op.__class__, values, [r._type for r in op._results], op._attributes, (), (), op._location
-            )
-            for use, new in zip(op._operands, made._operands, strict=True):
-                if new._value is use._value:
-                    forward.append((new, use._value))
-            for old, new in zip(op._results, made._results, strict=True):
-                mapping[old] = new
-            # Appended by hand: the checks of Block.append cannot fail here.
-            last = target._last
+            # The body of create_unchecked and Block.append once more: cloning is little else.
+            made: Any = new_object(op.__class__)
+            uses: list[OpOperand] = []
+            for old_use in op._operands:
+                old_value = old_use._value
+                value = get(old_value)
+                use = new_object(operand_class)
+                if value is None:
+                    value = old_value
+                    unmapped.append(use)
+                use._owner = made
+                use.index = old_use.index
+                use._value = value
+                use._next = None
+                tail = use._previous = value._last_use
+                if tail is None:
+                    value._first_use = use
+                else:
+                    tail._next = use
+                value._last_use = use
+                uses.append(use)
+            made._operands = tuple(uses)
+            results: list[OpResult] = []
+            for old_result in op._results:
+                result = new_object(result_class)
+                result._owner = made
+                result.index = old_result.index
+                result._type = old_result._type
+                result._first_use = result._last_use = None
+                mapping[old_result] = result
+                results.append(result)
+            made._results = tuple(results)
+            made._attributes = op._attributes
+            made._regions = made._successors = ()
+            made._order = 0
+            made._location = op._location
+            made._next = None
             made._parent = target
             made._previous = last
             if last is None:
                 target._first = made
             else:
                 last._next = made
-            target._last = made
+            last = made
             target._count += 1
             if op._successors:
                 made._successors = tuple([get(b, b) for b in op._successors])
@@ -526,8 +552,9 @@ def clone_operation(root: Operation, mapping: dict[Any, Any]) -> Any:
                 _clone_regions(op, made, mapping, work)
                 break
             op = op._next
-    for use, old in forward:  # a use that textually precedes its definition (another block, or a cycle)
-        new_value = get(old)
+        target._last = last
+    for use in unmapped:  # from outside, or defined later in the text (another block, or a cycle)
+        new_value = get(use._value)
         if new_value is not None:
             use.set(new_value)
     return copy

@@ -13,6 +13,7 @@ import attrs
 from .attribute_parser import AttributeParser
 from .attributes import EMPTY_DICT, DictAttr
 from .block import Block, Region
+from .bulk import bulk
 from .context import IrContext, default_context
 from .errors import IrError, ParseError
 from .lexer import BLOCK_NAME, INTEGER, KEY, VALUE_NAME, Source, TextLocation
@@ -117,7 +118,8 @@ class Parser(AttributeParser):
         """See `parse_op`."""
         top = Block()
         try:
-            self._parse_ops(top)
+            with bulk():
+                self._parse_ops(top)
             self._close_scope(self._scope)
         except (IrError, ValueError, TypeError, OverflowError) as error:
             if isinstance(error, ParseError):

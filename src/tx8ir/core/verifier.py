@@ -4,6 +4,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 import attrs
@@ -13,7 +14,7 @@ from .definition import declared_faults
 from .dominance import immediate_dominators
 from .errors import VerifyError
 from .op import Op
-from .operation import ErasedOperation, Operation
+from .operation import Operation
 from .printer import print_op
 from .traits import IsolatedFromAbove, NoTerminator, SymbolTable, Terminator
 from .value import ErasedValue, Value
@@ -81,9 +82,29 @@ def _first_line(op: Operation) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
+@attrs.frozen
+class _Kind:
+    """What the verifier looks up per op class."""
+
+    verified: Container[Any]
+    has_check: bool
+    is_terminator: bool
+
+
+class _Everything:
+    """Contains anything: nothing is declared for an unregistered operation."""
+
+    def __contains__(self, item: object) -> bool:
+        return True
+
+
+_EVERYTHING = _Everything()
+
+
 class _Verifier:
     def __init__(self) -> None:
         self._faults: list[Fault] = []
+        self._kinds: dict[type[Operation], _Kind] = {}
         # The blocks around the current operation: which operation of each we are inside, and how deep it is.
         self._open: dict[Region, tuple[Block, Operation, int]] = {}
         self._dominators: dict[Region, dict[Block, Block | None]] = {}
@@ -92,7 +113,7 @@ class _Verifier:
         self._faults.append(Fault(op, message))
 
     def run(self, root: Operation) -> list[Fault]:
-        self._op(root, None, 0)
+        self._op(root, None)
         # Work items: a block to go on with from an operation, or a region to leave.
         work: list[Any] = []
         self._enter(root, 0, 0, work)
@@ -155,29 +176,55 @@ class _Verifier:
 
     def _rest_of_block(self, block: Block, op: Operation | None, depth: int, barrier: int, work: list[Any]) -> None:
         region = block._parent
+        kinds = self._kinds
         while op is not None:
-            # In the common case an operand is defined earlier in the same block.
             order = op._order
+            # What decides whether the declaration is kept: a combination that was right once is right again.
+            key: list[Any] = [op._attributes, len(op._regions), len(op._operands)]
             for use in op._operands:
                 value = use._value
                 owner = value._owner
-                if use._owner is not op:
-                    self._fault(op, f"operand {use.index} does not know its operation")
+                key.append(value._type)
+                before = use._previous
+                if use._owner is not op or (value._first_use if before is None else before._next) is not use:
+                    self._fault(op, f"operand {use.index} is not in the use chain of its value")
+                # In the common case an operand is defined earlier in the same block.
                 if owner.__class__ is Block:
                     if owner is not block:
                         self._reach(op, use.index, value, owner, None, block, barrier)
-                elif owner.__class__ is ErasedOperation or value.__class__ is ErasedValue:
+                elif value.__class__ is ErasedValue:
                     self._fault(op, f"operand {use.index} is a result of an erased operation")
                 elif owner._parent is not block or owner._order >= order:
                     self._reach(op, use.index, value, owner._parent, owner, block, barrier)
-            self._op(op, block, depth)
+            for result in op._results:
+                key.append(result._type)
+                if result._owner is not op:
+                    self._fault(op, f"result {result.index} does not know its operation")
+                previous, chained = None, result._first_use
+                while chained is not None and chained._value is result and chained._previous is previous:
+                    previous, chained = chained, chained._next
+                if chained is not None or previous is not result._last_use:
+                    self._fault(op, f"the use chain of result {result.index} is broken")
+            kind = kinds.get(op.__class__) or self._kind(op.__class__)
+            if tuple(key) not in kind.verified or kind.has_check or kind.is_terminator or op._successors:
+                self._op(op, block)
             if op._regions:
                 if region is not None:
                     self._open[region] = (block, op, depth)
-                work.append((block, op._next, depth, barrier)) if op._next is not None else None
+                if op._next is not None:
+                    work.append((block, op._next, depth, barrier))
                 self._enter(op, depth, barrier, work)
                 return
             op = op._next
+
+    def _kind(self, cls: type[Operation]) -> _Kind:
+        defined = issubclass(cls, Op)
+        kind = self._kinds[cls] = _Kind(
+            verified=cls.definition.verified if defined else _EVERYTHING,
+            has_check=hasattr(cls, "verify_op"),
+            is_terminator=Terminator in cls.info.traits,
+        )
+        return kind
 
     def _reach(
         self,
@@ -233,7 +280,8 @@ class _Verifier:
             at = parents[at]
         return False
 
-    def _op(self, op: Operation, block: Block | None, depth: int) -> None:
+    def _op(self, op: Operation, block: Block | None) -> None:
+        """Check what the op class asks for, and where its successors are."""
         if isinstance(op, Op):
             faults = declared_faults(op.definition, op)
             for message in faults:
@@ -246,19 +294,6 @@ class _Verifier:
                     check()
                 except VerifyError as error:
                     self._fault(op, error.message)
-        for result in op._results:
-            use = result._first_use
-            if result._owner is not op:
-                self._fault(op, f"result {result.index} does not know its operation")
-            previous = None
-            while use is not None:
-                if use._value is not result or use._previous is not previous:
-                    self._fault(op, f"the use chain of result {result.index} is broken")
-                    break
-                previous, use = use, use._next
-            else:
-                if previous is not result._last_use:
-                    self._fault(op, f"the use chain of result {result.index} has a wrong end")
         for successor in op._successors:
             if block is None or successor._parent is not block._parent:
                 self._fault(op, "branches to a block of another region")
