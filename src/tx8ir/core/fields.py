@@ -156,7 +156,7 @@ def operand(constraint: Constraint = None, *, doc: str = "", kw_only: Literal[Fa
     return Operand(constraint, doc)
 
 
-def optional_operand(constraint: Constraint = None, *, doc: str = "") -> OptionalOperand:
+def optional_operand(constraint: Constraint = None, *, doc: str = "") -> Any:
     """An operand that may be absent."""
     return OptionalOperand(constraint, doc)
 
@@ -168,12 +168,12 @@ def variadic_operand(
     return VariadicOperand(constraint, doc)
 
 
-def result(constraint: Constraint = None, *, doc: str = "") -> Result:
+def result(constraint: Constraint = None, *, doc: str = "") -> Any:
     """One result."""
     return Result(constraint, doc)
 
 
-def variadic_result(constraint: Constraint = None, *, doc: str = "") -> VariadicResult:
+def variadic_result(constraint: Constraint = None, *, doc: str = "") -> Any:
     """Any number of results."""
     return VariadicResult(constraint, doc)
 
