@@ -1,0 +1,19 @@
+"""The ONNX front end: `load` turns an ONNX model into a `Program` of `pd` operations on values.
+
+Needs the optional package `onnx` (`pip install tx8ir[onnx]`).
+"""
+
+from __future__ import annotations
+
+try:
+    import onnx as _onnx
+except ImportError as error:
+    raise ImportError("the ONNX front end needs the package 'onnx': pip install tx8ir[onnx]", name="onnx") from error
+
+from .errors import OnnxImportError
+from .importer import load
+from .registry import supported_ops
+
+__all__ = ["OnnxImportError", "load", "supported_ops"]
+
+del _onnx

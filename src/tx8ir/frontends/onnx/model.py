@@ -1,0 +1,153 @@
+"""Reading ONNX models: from a path, bytes or a `ModelProto` to a `Source` whose container is known to be sound."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import onnx
+import onnx.defs
+import onnx.inliner
+from google.protobuf.message import DecodeError
+
+from .errors import OnnxImportError
+from .ops import CONVERTERS
+
+ONNX_DOMAINS = ("", "ai.onnx")
+"""The two spellings of the standard operator set's domain."""
+
+
+@attrs.frozen(eq=False)
+class Source:
+    """A model and where it came from.
+
+    Attributes:
+        graph: inputs, outputs, types and nodes, with functions inlined. Its initialisers may be missing.
+        initializers: the initialisers of the graph.
+        file: name of the model for messages.
+        folder: the folder that external data is relative to, or None if the model did not come from a file.
+        opset: version of the standard operator set.
+    """
+
+    graph: onnx.GraphProto
+    initializers: Sequence[onnx.TensorProto]
+    file: str
+    folder: Path | None
+    opset: int
+
+
+def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto) -> Source:
+    """Decode `source` and check what concerns the model as a whole.
+
+    Raises:
+        OnnxImportError: no such file, not an ONNX model, truncated, no or an unknown opset, functions that cannot be
+            inlined.
+    """
+    model, file, folder = _decode(source)
+    if not model.HasField("graph") or not model.ir_version:
+        raise OnnxImportError("is not an ONNX model, or is truncated: it has no graph or no IR version", file=file)
+    opset = _opset(model, file)
+    if model.graph.sparse_initializer:
+        raise OnnxImportError("has sparse initialisers; only dense ones are supported", file=file, opset=opset)
+    return Source(_inline_functions(model, file, opset), model.graph.initializer, file, folder, opset)
+
+
+def _decode(
+    source: str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto,
+) -> tuple[onnx.ModelProto, str, Path | None]:
+    if isinstance(source, onnx.ModelProto):
+        return source, "<ModelProto>", None
+    if isinstance(source, bytes | bytearray | memoryview):
+        file, folder, content = "<bytes>", None, bytes(source)
+    else:
+        path = Path(source)
+        file, folder = str(path), path.parent
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise OnnxImportError(f"cannot be read: {error.strerror or error}", file=file) from error
+    try:
+        return onnx.ModelProto.FromString(content), file, folder
+    except DecodeError as error:
+        message = f"is not an ONNX model, or is truncated: its {len(content)} bytes do not decode ({error})"
+        raise OnnxImportError(message, file=file) from error
+
+
+def _opset(model: onnx.ModelProto, file: str) -> int:
+    versions = [entry.version for entry in model.opset_import if entry.domain in ONNX_DOMAINS]
+    newest = onnx.defs.onnx_opset_version()
+    if len(versions) != 1:
+        found = "no version" if not versions else f"versions {versions}"
+        raise OnnxImportError(
+            f"declares {found} of the standard operator set; expected one (a file without it may be truncated)",
+            file=file,
+        )
+    if not 1 <= versions[0] <= newest:
+        raise OnnxImportError(
+            f"uses opset {versions[0]}; the installed onnx {onnx.__version__} knows opsets 1 to {newest}", file=file
+        )
+    return versions[0]
+
+
+def _inline_functions(model: onnx.ModelProto, file: str, opset: int) -> onnx.GraphProto:
+    """Replace calls of the model's own functions, and of standard operators that only ONNX itself can explain.
+
+    ONNX defines some operators by a body of simpler ones; those without a converter are replaced by their body.
+    """
+    local = {(function.domain, function.name) for function in model.functions}
+    standard = {
+        ("", node.op_type)
+        for node in model.graph.node
+        if node.domain in ONNX_DOMAINS and node.op_type not in CONVERTERS and _has_body(node.op_type, opset)
+    }
+    if not local and not standard:
+        return model.graph
+    try:
+        return onnx.inliner.inline_selected_functions(
+            _for_inliner(model, opset), [*local, *standard], inline_schema_functions=True
+        ).graph
+    except (RuntimeError, ValueError) as error:
+        names = ", ".join(sorted(f"{domain}::{name}" if domain else name for domain, name in local | standard))
+        raise OnnxImportError(f"functions {names} cannot be inlined: {error}", file=file, opset=opset) from error
+
+
+def _has_body(operator: str, opset: int) -> bool:
+    try:
+        schema: Any = onnx.defs.get_schema(operator, opset, "")  # onnx's stub lacks the two properties
+    except onnx.defs.SchemaError:
+        return False
+    return bool(schema.has_function or schema.has_context_dependent_function)
+
+
+def _for_inliner(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
+    """Return a copy of the model for the inliner.
+
+    Its initialisers are inputs, because the inliner copies what it is given and weights can be large. Its nodes have
+    every attribute that has a default, because the inliner leaves references to absent ones dangling.
+    """
+    light = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
+    graph, source = light.graph, model.graph
+    graph.name = source.name or "graph"
+    graph.node.extend(source.node)
+    graph.output.extend(source.output)
+    graph.value_info.extend(source.value_info)
+    graph.input.extend(source.input)
+    declared = {value.name for value in source.input}
+    graph.input.extend(
+        onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+        for tensor in source.initializer
+        if tensor.name not in declared
+    )
+    for node in (*graph.node, *(node for function in light.functions for node in function.node)):
+        if node.domain in ONNX_DOMAINS and node.op_type not in CONVERTERS and _has_body(node.op_type, opset):
+            given = {attribute.name for attribute in node.attribute}
+            schema = onnx.defs.get_schema(node.op_type, opset, "")
+            node.attribute.extend(
+                attribute.default_value
+                for name, attribute in schema.attributes.items()
+                if name not in given and attribute.default_value.name
+            )
+    return light

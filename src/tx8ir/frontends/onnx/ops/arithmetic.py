@@ -1,0 +1,75 @@
+"""Elementwise operators on two or more tensors, with broadcasting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import numpy as np
+
+from tx8ir.core import Operation, Value
+from tx8ir.dialects import pd
+from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.registry import Converted, converter
+
+_Binary = Callable[[Value | Operation, Value], Operation]
+
+
+def _register(operator: str, first: int, last: int, build: _Binary) -> None:
+    """Register an operator on two tensors that is one `pd` operation. Before version 7 broadcasting was another."""
+    converter(operator, first=first, last=last)(lambda node: build(node.operand(0), node.operand(1)))
+
+
+def _register_variadic(operator: str, first: int, last: int, build: _Binary) -> None:
+    """Register an operator on one or more tensors that combines them from left to right."""
+
+    def convert(node: Node) -> Converted:
+        initial, *others = node.operands()
+        return reduce(build, others, initial)
+
+    converter(operator, first=first, last=last)(convert)
+
+
+_register("Add", 7, 14, pd.add)
+_register("Sub", 7, 14, pd.subtract)
+_register("Mul", 7, 14, pd.multiply)
+_register("Div", 7, 14, pd.divide)
+_register("Equal", 7, 19, pd.equal)
+_register("Greater", 7, 13, pd.greater_than)
+_register("GreaterOrEqual", 12, 16, pd.greater_equal)
+_register("Less", 7, 13, pd.less_than)
+_register("LessOrEqual", 12, 16, pd.less_equal)
+_register("And", 7, 7, pd.logical_and)
+_register("Or", 7, 7, pd.logical_or)
+_register("Xor", 7, 7, pd.not_equal)
+_register_variadic("Max", 6, 13, pd.maximum)
+_register_variadic("Min", 6, 13, pd.minimum)
+_register_variadic("Sum", 6, 13, pd.add)
+
+
+@converter("Mean", first=6, last=13)
+def mean(node: Node) -> Converted:
+    """The elementwise mean of the inputs."""
+    initial, *others = node.operands()
+    return pd.scale(reduce(pd.add, others, initial), scale=1 / (1 + len(others)))
+
+
+@converter("Where", first=9, last=16)
+def where(node: Node) -> Converted:
+    """X where the condition is true, y elsewhere."""
+    return pd.where(node.operand(0), node.operand(1), node.operand(2))
+
+
+@converter("Pow", first=7, last=15)
+def pow(node: Node) -> Converted:
+    """x^y. One known exponent becomes an attribute; an exponent of another type than x is cast to it."""
+    base, exponent = node.type_of(0), node.type_of(1)
+    if not base.element.is_float:
+        raise node.error(f"the base is {base}; only floating-point bases are supported")
+    known = node.find_known(1)
+    if known is not None and known.size == 1 and exponent.rank <= base.rank:
+        return pd.pow(node.operand(0), y=float(known.astype(np.float64).reshape(())))
+    y: Value | Operation = node.operand(1)
+    if exponent.element is not base.element:
+        y = pd.cast(y, dtype=base.element)
+    return pd.elementwise_pow(node.operand(0), y)

@@ -1,0 +1,219 @@
+"""Operators that give elements another place or shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tx8ir.core import Operation, Value
+from tx8ir.dialects import pd
+from tx8ir.frontends.onnx.node import Node, tensor_type
+from tx8ir.frontends.onnx.registry import Converted, converter
+
+
+def _reshape(node: Node, shape: Sequence[int]) -> Value | Operation:
+    """The input in a static shape; itself if that is its shape."""
+    type_ = node.type_of(0)
+    if math.prod(shape) != type_.num_elements:
+        raise node.error(f"{type_} has {type_.num_elements} elements and cannot become {list(shape)}")
+    if tuple(shape) == type_.shape:
+        return node.operand(0)
+    if 0 in shape:
+        raise node.error(f"{type_} has no elements; reshaping such a tensor to {list(shape)} is not supported")
+    return pd.reshape(node.operand(0), shape=tuple(shape))
+
+
+@converter("Reshape", first=1, last=25, attributes=("shape", "allowzero"))
+def reshape(node: Node) -> Converted:
+    """The elements in another shape: -1 is what is left over, 0 copies the input's extent unless `allowzero`."""
+    source = node.type_of(0)
+    wanted = list(node.ints("shape") if node.version < 5 else node.known_ints(1, "the shape"))
+    for axis, extent in enumerate(wanted):
+        if extent == 0 and not node.bool("allowzero", False):
+            if axis >= source.rank:
+                raise node.error(f"the shape is {wanted}; the 0 on axis {axis} has no extent to copy in {source}")
+            wanted[axis] = source.shape[axis]
+    if -1 in wanted:
+        rest = math.prod(extent for extent in wanted if extent != -1)
+        if wanted.count(-1) > 1 or rest <= 0 or source.num_elements % rest:
+            raise node.error(f"the shape is {wanted}; {source} has {source.num_elements} elements")
+        wanted[wanted.index(-1)] = source.num_elements // rest
+    if min(wanted, default=0) < 0:
+        raise node.error(f"the shape is {wanted}; expected extents >= -1")
+    return _reshape(node, wanted)
+
+
+@converter("Flatten", first=1, last=25, attributes=("axis",))
+def flatten(node: Node) -> Converted:
+    """The tensor as a matrix: the axes before `axis`, and the rest."""
+    shape = node.type_of(0).shape
+    axis = node.int("axis", 1)
+    if not -len(shape) <= axis <= len(shape):
+        raise node.error(f"attribute axis is {axis}; expected an axis of {node.type_of(0)}, or its rank")
+    axis = axis + len(shape) if axis < 0 else axis
+    return _reshape(node, (math.prod(shape[:axis]), math.prod(shape[axis:])))
+
+
+def _axes(node: Node, *, required: bool) -> tuple[int, ...]:
+    """The list of axes: an attribute before version 13, an input from there."""
+    if node.version < 13:
+        return node.ints("axes", None if required else ())
+    node.check_attributes(())
+    return node.known_ints(1, "the list of axes") if required or node.has(1) else ()
+
+
+@converter("Squeeze", first=1, last=25, attributes=("axes",))
+def squeeze(node: Node) -> Converted:
+    """Without the given axes of extent 1, or without all such."""
+    shape = node.type_of(0).shape
+    axes = node.axes(_axes(node, required=False), len(shape), "the list of axes")
+    dropped = axes or tuple(axis for axis, extent in enumerate(shape) if extent == 1)
+    if any(shape[axis] != 1 for axis in dropped):
+        raise node.error(f"the list of axes is {list(dropped)}; expected axes of extent 1 in {node.type_of(0)}")
+    return _reshape(node, [extent for axis, extent in enumerate(shape) if axis not in dropped])
+
+
+@converter("Unsqueeze", first=1, last=25, attributes=("axes",))
+def unsqueeze(node: Node) -> Converted:
+    """With axes of extent 1 at the given places of the result."""
+    shape = list(node.type_of(0).shape)
+    given = _axes(node, required=True)
+    for axis in node.axes(given, len(shape) + len(given), "the list of axes"):
+        shape.insert(axis, 1)
+    return _reshape(node, shape)
+
+
+@converter("Transpose", first=1, last=25, attributes=("perm",))
+def transpose(node: Node) -> Converted:
+    """Axes in another order; reversed by default."""
+    rank = node.type_of(0).rank
+    return pd.transpose(node.operand(0), perm=node.ints("perm", tuple(reversed(range(rank))), length=rank))
+
+
+@converter("DepthToSpace", first=1, last=13, attributes=("blocksize", "mode"))
+def depth_to_space(node: Node) -> Converted:
+    """Blocks of channels become blocks of cells."""
+    n, c, h, w = _image(node)
+    b = node.int("blocksize")
+    if b < 1 or c % (b * b):
+        raise node.error(f"attribute blocksize is {b}; {c} channels do not divide into blocks of {b} x {b}")
+    if node.string("mode", ("DCR", "CRD"), "DCR") == "DCR":
+        split = pd.transpose(pd.reshape(node.operand(0), shape=(n, b, b, c // (b * b), h, w)), perm=(0, 3, 4, 1, 5, 2))
+    else:
+        split = pd.transpose(pd.reshape(node.operand(0), shape=(n, c // (b * b), b, b, h, w)), perm=(0, 1, 4, 2, 5, 3))
+    return pd.reshape(split, shape=(n, c // (b * b), h * b, w * b))
+
+
+@converter("SpaceToDepth", first=1, last=13, attributes=("blocksize",))
+def space_to_depth(node: Node) -> Converted:
+    """Blocks of cells become blocks of channels."""
+    n, c, h, w = _image(node)
+    b = node.int("blocksize")
+    if b < 1 or h % b or w % b:
+        raise node.error(f"attribute blocksize is {b}; an image of {h} x {w} does not divide into such blocks")
+    split = pd.transpose(pd.reshape(node.operand(0), shape=(n, c, h // b, b, w // b, b)), perm=(0, 3, 5, 1, 2, 4))
+    return pd.reshape(split, shape=(n, c * b * b, h // b, w // b))
+
+
+def _image(node: Node) -> tuple[int, int, int, int]:
+    shape = node.type_of(0).shape
+    if len(shape) != 4 or 0 in shape:
+        raise node.error(f"the input is {node.type_of(0)}; expected [N, C, H, W] with elements")
+    return shape[0], shape[1], shape[2], shape[3]
+
+
+@converter("Expand", first=8, last=13)
+def expand(node: Node) -> Converted:
+    """The tensor broadcast against a shape: each extent is that of the one that is not 1."""
+    source, given = node.type_of(0), node.known_ints(1, "the shape")
+    try:
+        shape = np.broadcast_shapes(source.shape, given)
+    except ValueError as error:
+        raise node.error(f"{source} does not broadcast with the shape {list(given)}") from error
+    return node.operand(0) if shape == source.shape else pd.expand(node.operand(0), shape=shape)
+
+
+@converter("Tile", first=6, last=13)
+def tile(node: Node) -> Converted:
+    """The tensor repeated along each axis."""
+    repeats, source = node.known_ints(1, "the list of repeats"), node.type_of(0)
+    if len(repeats) != source.rank or min(repeats, default=1) < 1:
+        raise node.error(f"the list of repeats is {list(repeats)}; expected {source.rank} integers >= 1 for {source}")
+    out: Value | Operation = node.operand(0)
+    for axis, count in enumerate(repeats):
+        if count > 1:
+            out = pd.concat([out] * count, axis=axis)
+    return out
+
+
+@converter("Concat", first=4, last=13, attributes=("axis",))
+def concat(node: Node) -> Converted:
+    """The tensors one after the other."""
+    operands = node.operands()
+    axis = node.axis("axis", node.type_of(0).rank)
+    return operands[0] if len(operands) == 1 else pd.concat(operands, axis=axis)
+
+
+@converter("Split", first=1, last=18, attributes=("axis", "num_outputs", "split"))
+def split(node: Node) -> Converted:
+    """The tensor cut into pieces: of given extents, or of equal ones (from version 18 the last may be smaller)."""
+    source = node.type_of(0)
+    axis = node.axis("axis", source.rank, 0)
+    extent, count = source.shape[axis], node.num_outputs
+    if node.version < 13:
+        sections = node.ints("split", ())
+    else:
+        sections = node.known_ints(1, "the list of extents") if node.has(1) else ()
+    if node.version >= 18 and not sections and node.int("num_outputs") != count:
+        raise node.error(f"attribute num_outputs is {node.int('num_outputs')}, but the node has {count} outputs")
+    if not sections:
+        piece = -(-extent // count)
+        sections = (*[piece] * (count - 1), extent - piece * (count - 1))
+        if sections[-1] < 0 or (node.version < 18 and sections[-1] != piece):
+            raise node.error(f"the extent {extent} on axis {axis} does not divide into {count} outputs")
+    if len(sections) != count or sum(sections) != extent or min(sections) < 0:
+        raise node.error(f"the pieces {list(sections)} do not make the extent {extent} of {count} outputs")
+    return node.operand(0) if count == 1 else pd.split(node.operand(0), sections=sections, axis=axis)
+
+
+@converter("Pad", first=2, last=25, attributes=("mode", "pads", "value"))
+def pad(node: Node) -> Converted:
+    """The tensor with a frame of one value; a negative width cuts off instead."""
+    source = node.type_of(0)
+    node.string("mode", ("constant",), "constant")
+    if node.version < 11:
+        widths, axes = node.ints("pads"), tuple(range(source.rank))
+        fill = node.scalar(node.float("value", 0.0), source.element)
+    else:
+        widths = node.known_ints(1, "the list of pads")
+        fill = node.optional(2) or node.scalar(0, source.element)
+        axes = tuple(range(source.rank))
+        if node.has(3):
+            given = node.known_ints(3, "the list of axes")
+            node.axes(given, source.rank, "the list of axes")
+            axes = tuple(axis % source.rank for axis in given)
+    if len(widths) != 2 * len(axes):
+        raise node.error(f"the list of pads is {list(widths)}; expected {2 * len(axes)} integers, two per axis")
+    out: Value | Operation = node.operand(0)
+    for index, axis in enumerate(axes):
+        out = _pad_axis(out, axis, widths[index], widths[index + len(axes)], fill)
+    return out
+
+
+def _pad_axis(x: Value | Operation, axis: int, low: int, high: int, fill: Value) -> Value | Operation:
+    value = x.result if isinstance(x, Operation) else x
+    if low < 0 or high < 0:
+        end = tensor_type(value).shape[axis] + min(high, 0)
+        value = pd.slice(value, axes=(axis,), starts=(max(-low, 0),), ends=(max(end, 0),)).out
+    shape = tensor_type(value).shape
+
+    def frame(width: int) -> list[Value]:
+        if width <= 0:
+            return []
+        one = pd.reshape(fill, shape=(1,) * len(shape)) if tensor_type(fill).rank != len(shape) else fill
+        return [pd.expand(one, shape=(*shape[:axis], width, *shape[axis + 1 :])).out]
+
+    parts = [*frame(low), value, *frame(high)]
+    return pd.concat(parts, axis=axis) if len(parts) > 1 else value

@@ -1,0 +1,101 @@
+"""Reductions over axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tx8ir.core import Operation, Value
+from tx8ir.dialects import pd
+from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.registry import Converted, converter
+
+_ATTRIBUTES = ("axes", "keepdims", "noop_with_empty_axes")
+
+
+def _axes(node: Node, as_input: int) -> tuple[int, ...] | None:
+    """The axes to reduce, ascending; None if the node reduces nothing. They are an input from version `as_input`."""
+    rank = node.type_of(0).rank
+    if node.version >= as_input:
+        given = node.known_ints(1, "the list of axes") if node.has(1) else ()
+        if not given and node.bool("noop_with_empty_axes", False):
+            return None
+    else:
+        given = node.ints("axes", ())
+    return node.axes(given, rank, "the list of axes") if given else tuple(range(rank))
+
+
+_Reduce = Callable[[Node, "Value | Operation", tuple[int, ...], bool], Operation]
+
+
+def _sum(node: Node, x: Value | Operation, axes: tuple[int, ...], keepdim: bool) -> Operation:
+    element = node.type_of(0).element
+    return pd.sum(x, axis=axes, keepdim=keepdim, dtype=None if element.is_float else element)
+
+
+def _register(
+    operator: str,
+    last: int,
+    as_input: int,
+    build: _Reduce,
+    before: Callable[[Value], Operation] | None = None,
+    after: Callable[[Operation], Operation] | None = None,
+) -> None:
+    """Register a reduction; `before` and `after` are applied elementwise, also where no axis is reduced."""
+
+    def convert(node: Node) -> Converted:
+        axes = _axes(node, as_input)
+        x: Value | Operation = node.operand(0)
+        if axes is None and operator in ("ReduceMean", "ReduceMax", "ReduceMin", "ReduceSum"):
+            return x
+        x = x if before is None else before(x)
+        if axes is None:
+            raise node.error("noop_with_empty_axes without axes is not supported for this operator")
+        if not axes:  # a scalar is its own sum, mean and extremum
+            out = x
+        else:
+            out = build(node, x, axes, node.bool("keepdims", True))
+        return out if after is None or not isinstance(out, Operation) else after(out)
+
+    converter(operator, first=1, last=last, attributes=_ATTRIBUTES)(convert)
+
+
+_register("ReduceSum", 13, 13, _sum)
+_register("ReduceMean", 18, 18, lambda _, x, axes, keepdim: pd.mean(x, axis=axes, keepdim=keepdim))
+_register("ReduceMax", 20, 18, lambda _, x, axes, keepdim: pd.max(x, axis=axes, keepdim=keepdim))
+_register("ReduceMin", 20, 18, lambda _, x, axes, keepdim: pd.min(x, axis=axes, keepdim=keepdim))
+_register("ReduceL1", 18, 18, _sum, before=pd.abs)
+_register("ReduceL2", 18, 18, _sum, before=pd.square, after=pd.sqrt)
+_register("ReduceSumSquare", 18, 18, _sum, before=pd.square)
+_register("ReduceLogSum", 18, 18, _sum, after=pd.log)
+
+
+@converter("ReduceLogSumExp", first=1, last=18, attributes=_ATTRIBUTES)
+def reduce_log_sum_exp(node: Node) -> Converted:
+    """M + log(sum(exp(x - m))) with m the maximum, so that no exponential overflows."""
+    axes = _axes(node, 18)
+    if not axes:
+        raise node.error("a reduction over no axes is not supported for this operator")
+    x, keepdim = node.operand(0), node.bool("keepdims", True)
+    largest = pd.max(x, axis=axes, keepdim=True)
+    total = pd.add(pd.log(pd.sum(pd.exp(pd.subtract(x, largest)), axis=axes, keepdim=True)), largest)
+    return total if keepdim else pd.squeeze(total, axis=axes)
+
+
+@converter("GlobalAveragePool", first=1, last=22)
+def global_average_pool(node: Node) -> Converted:
+    """The mean of each channel, spatial axes kept."""
+    return pd.mean(node.operand(0), axis=_spatial(node), keepdim=True)
+
+
+@converter("GlobalMaxPool", first=1, last=22)
+def global_max_pool(node: Node) -> Converted:
+    """The largest element of each channel, spatial axes kept."""
+    return pd.max(node.operand(0), axis=_spatial(node), keepdim=True)
+
+
+def _spatial(node: Node) -> tuple[int, ...]:
+    type_ = node.type_of(0)
+    if type_.rank < 3 or math.prod(type_.shape[2:]) == 0:
+        raise node.error(f"the input is {type_}; expected [N, C, D1, …] with elements")
+    return tuple(range(2, type_.rank))
