@@ -110,6 +110,13 @@ def test_two_paddings_are_height_and_width_and_four_are_top_bottom_left_right():
     assert op.out.type.shape == (1, 1, 4, 8)
 
 
+def test_an_empty_batch(evaluate_op):
+    weight = np.zeros((4, 2, 3, 3))
+    assert evaluate_op(pd.conv2d, np.zeros((0, 2, 5, 5)), weight).shape == (0, 4, 3, 3)
+    assert evaluate_op(pd.conv2d, np.zeros((0, 4, 5, 5)), weight[:, :1], groups=4).shape == (0, 4, 3, 3)
+    assert evaluate_op(pd.pool2d, np.zeros((0, 4, 5, 5)), kernel_size=(2, 2), pooling_type="avg").shape == (0, 4, 4, 4)
+
+
 def test_filter_shape_is_independent_of_the_layout():
     image = value(1, 6, 5, 5)
     assert pd.conv2d(image, value(4, 6, 3, 2)).filter_shape == (4, 6, 3, 2)

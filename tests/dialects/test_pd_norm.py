@@ -78,6 +78,12 @@ def test_softmax_of_large_and_masked_inputs(evaluate_op):
     assert np.isnan(evaluate_op(pd.softmax, np.array([-math.inf, -math.inf]))).all()
 
 
+def test_slices_without_elements(evaluate_op):
+    empty = np.zeros((2, 0))
+    assert evaluate_op(pd.softmax, empty).shape == (2, 0)
+    assert evaluate_op(pd.layer_norm, empty).shape == (2, 0)
+
+
 @pytest.mark.parametrize(
     ("build", "message"),
     [

@@ -49,6 +49,13 @@ def test_nan_wins_a_maximum_and_a_minimum(evaluate_op):
     assert math.isnan(evaluate_op(pd.min, x))
 
 
+def test_reductions_of_no_elements(evaluate_op):
+    empty = np.zeros((2, 0))
+    assert evaluate_op(pd.sum, empty, axis=(1,)).tolist() == [0, 0]
+    assert np.isnan(evaluate_op(pd.mean, empty, axis=(1,))).all()
+    assert evaluate_op(pd.max, empty, axis=(0,)).shape == (0,)
+
+
 def test_sums_of_integers(evaluate_op):
     wide = evaluate_op(pd.sum, np.array([2**31 - 1, 1], np.int32))
     assert (wide.item(), wide.dtype) == (2**31, np.int64)

@@ -80,14 +80,10 @@ def test_a_parameter_that_is_missing_or_of_another_type():
           return %0 : !pd.vtensor<2xf32>
         }
     """)
-    with pytest.raises(
-        EvaluationError, match=r"builtin\.get_parameter reads parameter 'w', which the program"
-    ):
+    with pytest.raises(EvaluationError, match=r"builtin\.get_parameter reads parameter 'w', which the program"):
         evaluate(program, {})
     program.weights.add("w", np.float32([1, 2, 3]))
-    with pytest.raises(
-        EvaluationError, match=r"reads parameter 'w' as .*2xf32>; the variable is !pd\.vtensor<3xf32>"
-    ):
+    with pytest.raises(EvaluationError, match=r"reads parameter 'w' as .*2xf32>; the variable is !pd\.vtensor<3xf32>"):
         evaluate(program, {})
 
 
@@ -351,3 +347,14 @@ def test_evaluate_operation_runs_one_operation():
     assert (out.tolist(), out.dtype) == ([4, 6], np.float32)
     with pytest.raises(EvaluationError, match=r"test\.opaque cannot be evaluated: it has no Compute"):
         evaluate_operation(OpaqueOp(x, out=V2), [np.float32([1, 2])])
+
+
+def test_outputs_share_nothing_with_inputs_and_weights():
+    given = np.float32([[1, 2], [3, 4]])
+    square = VTensorType((2, 2), f32)
+    program = main_of(lambda x: (x, pd.transpose(x, perm=(1, 0)).out), inputs=(square,), results=(square, square))
+    outputs = evaluate(program, {"arg0": given})
+    for output in outputs.values():
+        assert output.flags.c_contiguous
+        output[:] = 0
+    assert given.tolist() == [[1, 2], [3, 4]]

@@ -112,7 +112,8 @@ class _Run:
     def fetch(self, name: str, array: NDArray[Any], element: ScalarType) -> None:
         if name in self.outputs:
             raise EvaluationError(f"output {name!r} is given twice")
-        self.outputs[name] = store(array, element, self.precision)
+        # A copy: the array may be a view of an input or of a weight.
+        self.outputs[name] = np.array(store(array, element, self.precision), order="C")
 
 
 class Interpreter:
@@ -137,7 +138,8 @@ class Interpreter:
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         """Evaluate `main` and give its results by name, and what `pd.fetch` put out.
 
-        Floats have the declared dtype ("native") or float64 ("fp64"), other elements their own dtype.
+        Floats have the declared dtype ("native") or float64 ("fp64"), other elements their own dtype. The arrays are
+        the caller's: they share nothing with inputs and weights.
 
         Args:
             inputs: an array for each argument of `main` and each `pd.feed`, by name; `arrays.check_input` says what

@@ -2,6 +2,7 @@
 
 Each operation is a class (`pd.ReluOp`), also exported under its own name (`pd.relu(x)`). Every one infers its result
 types and evaluates itself through `Compute`. Element types of the operands must agree: nothing is promoted.
+`ElementwiseUnaryOp`, `ElementwiseBinaryOp`, `ComparisonOp`, `ReductionOp` and `ConvolutionOp` are bases of families.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from tx8ir.core import Dialect
 
 from .comparison import (
+    ComparisonOp,
     EqualOp,
     GreaterEqualOp,
     GreaterThanOp,
@@ -19,13 +21,23 @@ from .comparison import (
     NotEqualOp,
     WhereOp,
 )
-from .conv import Conv2dOp, DepthwiseConv2dOp
+from .conv import Conv2dOp, ConvolutionOp, DepthwiseConv2dOp
 from .creation import AssignOp, FeedOp, FetchOp, FullOp
-from .elementwise_binary import AddOp, DivideOp, ElementwisePowOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
+from .elementwise_binary import (
+    AddOp,
+    DivideOp,
+    ElementwiseBinaryOp,
+    ElementwisePowOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
 from .elementwise_unary import (
     AbsOp,
     CastOp,
     CosOp,
+    ElementwiseUnaryOp,
     ErfOp,
     ExpOp,
     FloorOp,
@@ -50,7 +62,7 @@ from .indexing import EmbeddingOp, GatherOp
 from .matmul import MatmulOp
 from .norm import BatchNormOp, LayerNormOp, SoftmaxOp
 from .pool import Pool2dOp
-from .reduce import MaxOp, MeanOp, MinOp, SumOp
+from .reduce import MaxOp, MeanOp, MinOp, ReductionOp, SumOp
 from .shape import ConcatOp, ExpandOp, FlattenOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp, View
 
 relu = ReluOp
@@ -191,6 +203,11 @@ DIALECT = Dialect(
 
 __all__ = [
     "DIALECT",
+    "ReductionOp",
+    "ElementwiseUnaryOp",
+    "ElementwiseBinaryOp",
+    "ConvolutionOp",
+    "ComparisonOp",
     "View",
     "ReluOp",
     "LeakyReluOp",

@@ -59,14 +59,19 @@ def softplus(x: Array, *, beta: float, threshold: float) -> Array:
 
 def softmax(x: Array, *, axis: int) -> Array:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
-    powers = np.exp(x - x.max(axis=axis, keepdims=True))
+    powers = np.exp(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
     return powers / powers.sum(axis=axis, keepdims=True)
+
+
+def mean(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Sum over `axes` / number of elements summed; NaN over none (where NumPy's own would warn)."""
+    return np.sum(x, axis=axes, keepdims=keepdims) / math.prod(x.shape[axis] for axis in axes)
 
 
 def layer_norm(x: Array, *, axes: tuple[int, ...], epsilon: float) -> Array:
     """(x - mean) / sqrt(variance + epsilon) over `axes`, with the population variance."""
-    centred = x - x.mean(axis=axes, keepdims=True)
-    variance = np.square(centred).mean(axis=axes, keepdims=True)
+    centred = x - mean(x, axes=axes, keepdims=True)
+    variance = mean(np.square(centred), axes=axes, keepdims=True)
     return centred / np.sqrt(variance + epsilon)
 
 
@@ -106,17 +111,18 @@ def conv2d(
     if group_inputs == 1:
         # Depthwise: a product per kernel tap beats many one-column matrix products.
         grouped = windows[:, :, :, :, None]
-        taps = weight.reshape(kernel_h, kernel_w, groups, outputs // groups)
+        factors = weight.reshape(kernel_h, kernel_w, groups, outputs // groups)
         result = np.zeros((batch, height, width, groups, outputs // groups), dtype=x.dtype)
         for i in range(kernel_h):
             for j in range(kernel_w):
-                result += grouped[..., i, j] * taps[i, j]
+                result += grouped[..., i, j] * factors[i, j]
         return result.reshape(batch, height, width, outputs)
     # Rows of patches against columns of filters, one matrix product per group.
     rows = windows.reshape(batch, height, width, groups, group_inputs, kernel_h, kernel_w)
-    rows = rows.transpose(3, 0, 1, 2, 5, 6, 4).reshape(groups, batch * height * width, -1)
+    taps = kernel_h * kernel_w * group_inputs
+    rows = rows.transpose(3, 0, 1, 2, 5, 6, 4).reshape(groups, batch * height * width, taps)
     columns = weight.reshape(kernel_h, kernel_w, groups, outputs // groups, group_inputs)
-    columns = columns.transpose(2, 0, 1, 4, 3).reshape(groups, -1, outputs // groups)
+    columns = columns.transpose(2, 0, 1, 4, 3).reshape(groups, taps, outputs // groups)
     return np.matmul(rows, columns).transpose(1, 0, 2).reshape(batch, height, width, outputs)
 
 

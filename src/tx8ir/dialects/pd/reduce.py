@@ -27,7 +27,7 @@ from tx8ir.core import (
 )
 
 from .inference import Kind, fail, normalize_axes, tensor_operand
-from .numerics import cast
+from .numerics import cast, mean
 
 
 class ReductionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
@@ -91,7 +91,7 @@ class MeanOp(ReductionOp, name="pd.mean"):
     accepts = "float"
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.mean(x, axis=self.axes, keepdims=self.keepdim)
+        return mean(x, axes=self.axes, keepdims=self.keepdim)
 
 
 class ExtremumOp(ReductionOp):

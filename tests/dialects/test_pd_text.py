@@ -1,0 +1,71 @@
+"""Every operation of the dialect, written and read again; the golden file shows what each looks like."""
+
+from __future__ import annotations
+
+import tx8ir
+from tx8ir.core import Block, Builder, FunctionType, Program, VTensorType, bf16, f32, i1, i32
+from tx8ir.dialects import func, pd
+
+
+def every_operation(x, y, image, mask, ids):
+    """One of each, in the order of the dialect."""
+    for unary in (
+        pd.relu, pd.gelu, pd.softplus, pd.tanh, pd.sigmoid, pd.erf, pd.exp, pd.log, pd.sqrt, pd.rsqrt, pd.reciprocal,
+        pd.sin, pd.cos, pd.floor, pd.abs, pd.square, pd.isnan, pd.logical_not, pd.assign,
+    ):  # fmt: skip
+        unary(x)
+    pd.leaky_relu(x, negative_slope=0.1)
+    pd.pow(x, y=3.0)
+    pd.scale(x, scale=2.0, bias=1.0)
+    pd.cast(x, dtype=bf16)
+    for binary in (
+        pd.add, pd.subtract, pd.multiply, pd.divide, pd.maximum, pd.minimum, pd.elementwise_pow, pd.equal,
+        pd.not_equal, pd.greater_than, pd.greater_equal, pd.less_than, pd.less_equal, pd.logical_and, pd.logical_or,
+    ):  # fmt: skip
+        binary(x, y)
+    pd.where(mask, x, y)
+    pd.matmul(x, x, transpose_y=True)
+    weight = pd.full(shape=(8, 4, 3, 3), value=0.5)
+    pd.conv2d(image, weight, pd.full(shape=(8,), value=0.5), paddings=(1, 1), strides=(2, 2))
+    pd.depthwise_conv2d(image, pd.full(shape=(4, 1, 3, 3), value=0.5), groups=4)
+    pd.pool2d(image, kernel_size=(2, 2), strides=(2, 2), pooling_type="max")
+    channels = pd.full(shape=(4,), value=1.0)
+    pd.batch_norm(image, channels, channels, channels, channels)
+    pd.layer_norm(x, None, y)
+    pd.softmax(x)
+    for reduction in (pd.sum, pd.mean, pd.max, pd.min):
+        reduction(x, axis=(-1,), keepdim=True)
+    pd.reshape(x, shape=(3, -1))
+    pd.flatten(image)
+    pd.squeeze(pd.unsqueeze(x, axis=(0,)), axis=(0,))
+    pd.transpose(x, perm=(1, 0))
+    pd.slice(x, axes=(1,), starts=(0,), ends=(1,), decrease_axis=(1,))
+    pd.concat(pd.split(x, sections=(1, 2), axis=1).outs, axis=1)
+    pd.expand(y, shape=(2, 3))
+    pd.embedding(ids, x)
+    pd.gather(x, ids)
+    pd.fetch(pd.feed(feed_name="extra", out=x.type), fetch_name="out")
+
+
+def test_text_and_program_are_one(golden):
+    program = Program.empty()
+    types = [VTensorType(s, e) for s, e in (((2, 3), f32), ((3,), f32), ((1, 4, 8, 8), f32), ((2, 3), i1), ((5,), i32))]
+    with Builder.at_end(program.body):
+        main = func.FuncOp(sym_name="main", function_type=FunctionType(types, []))
+    with Builder.at_end(main.body.block):
+        every_operation(*main.body.block.args)
+        func.ReturnOp(())
+    program.verify()
+    assert {op.name for op in main.body.block} - {"func.return"} == set(pd.DIALECT.ops)
+    text = str(program)
+    again = tx8ir.parse(text)
+    again.verify()
+    assert str(again) == text
+    golden(text, "pd_ops.mlir")
+
+
+def test_operations_are_made_by_their_own_names():
+    x = Block([VTensorType((2, 3), f32)]).args[0]
+    for name, op_class in pd.DIALECT.ops.items():
+        assert getattr(pd, name.removeprefix("pd.")) is op_class
+    assert pd.relu(pd.relu(x)).out.type is x.type
