@@ -1,0 +1,42 @@
+"""Canonicalization: folds and small local rewrites, applied until nothing changes."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.core import Program
+
+from .greedy import rewrite_greedily
+from .pass_manager import Pass, register_pass
+from .patterns import elementwise as _elementwise  # pyright: ignore[reportUnusedImport]  (registers its patterns)
+from .patterns import shape as _shape  # pyright: ignore[reportUnusedImport]  (registers its patterns)
+from .patterns.registry import canonicalization, canonicalization_patterns
+
+__all__ = ["Canonicalize", "canonicalization", "canonicalization_patterns"]
+
+
+@register_pass
+@attrs.frozen
+class Canonicalize(Pass):
+    """Brings every operation to its simplest form: folds, the registered canonicalization patterns, dead code.
+
+    Assumes: nothing. Guarantees: results keep their bits (see `patterns.registry.canonicalization`), except that a
+    `pd.matmul` may read an operand transposed; no registered pattern matches any more. Idempotent.
+    Cost: O(operations + changes). Statistics: rewrites by pattern name, `fold`, and `removed` (dead operations).
+
+    max_rewrites: the bound on rewrites, an error when hit; by default 1024 + 64 for each operation.
+    """
+
+    name: ClassVar[str] = "canonicalize"
+
+    max_rewrites: int | None = None
+
+    def run(self, program: Program) -> None:
+        result = rewrite_greedily(
+            program.module, canonicalization_patterns(), max_rewrites=self.max_rewrites, by=self.name
+        )
+        for what, n in result.rewrites.items():
+            self.count(what, n)
+        self.count("removed", result.removed)

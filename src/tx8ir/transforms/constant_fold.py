@@ -1,0 +1,122 @@
+"""Constant folding: operations on constants are evaluated when compiling."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import Compute, ConstantLike, Operation, Program, Pure, Value
+from tx8ir.interpreter import EvaluationError, evaluate_operation
+
+from .constants import (
+    constant_name,
+    constant_type,
+    make_constant,
+    read_constant,
+)
+from .dce import eliminate_dead_code
+from .effects import mutable_parameters
+from .pass_manager import Pass, register_pass
+
+
+@register_pass
+@attrs.frozen
+class ConstantFold(Pass):
+    """Evaluates `Pure` operations whose operands are all constants, through their `Compute`.
+
+    A constant is a `builtin.constant`, or a read of a parameter that is immutable (see `effects.mutable_parameters`), of
+    static `vtensor` type. A result of up to `constants.INLINE_ELEMENTS` elements becomes a `builtin.constant`, a larger one a
+    new variable of the weight store; results inside a chain are not stored. Values are those of the interpreter's native
+    evaluation: computed in float32, rounded once per operation. An operation that cannot be evaluated (an index out of
+    range, an integer divided by 0) stays, so that it fails where it would have.
+
+    Assumes: nothing. Guarantees: no foldable operation with a result within the cap is left, dead operands of those folded
+    are gone. Variables that are no longer read stay in the store, which other programs may share. Idempotent.
+    Cost: O(operations) and the evaluation. Statistics: `folded`, `constants` (made in the graph), `variables` (made in the
+    store), `refused` (too large, or evaluation failed).
+
+    max_bytes: operations with a result of more bytes than this are not folded, unless the operands have as many.
+    """
+
+    name: ClassVar[str] = "constant-fold"
+
+    max_bytes: int = attrs.field(default=1 << 26, validator=attrs.validators.ge(0))
+
+    def run(self, program: Program) -> None:
+        mutable = mutable_parameters(program)
+        known: dict[Value, NDArray[Any]] = {}  # results of folded operations
+        folded: list[Operation] = []
+        constants: dict[Value, NDArray[Any] | None] = {}
+
+        def data_of(value: Value) -> NDArray[Any] | None:
+            array = known.get(value)
+            if array is None and value not in constants:
+                constants[value] = read_constant(value, program, mutable)
+            return array if array is not None else constants[value]
+
+        for op in program.module.walk():
+            if not _is_foldable(op):
+                continue
+            operands: list[NDArray[Any]] = []
+            for value in op.operands:
+                array = data_of(value)
+                if array is None:
+                    break
+                operands.append(array)
+            else:
+                results = self._evaluate(op, operands)
+                if results is None:
+                    self.count("refused")
+                    continue
+                known.update(zip(op.results, results, strict=True))
+                folded.append(op)
+        self.count("folded", len(folded))
+        inside = set(folded)
+        for op in folded:
+            for result in op.results:
+                if any(user not in inside for user in result.users):
+                    self._materialize(result, known[result], op, program)
+        if folded:
+            eliminate_dead_code(program.module, by=self.name)
+
+    def _evaluate(self, op: Operation, operands: list[NDArray[Any]]) -> tuple[NDArray[Any], ...] | None:
+        size = 0
+        for result in op.results:
+            kind = constant_type(result)
+            assert kind is not None  # _is_foldable
+            size += kind.num_elements * max(1, kind.element.format.bits // 8)
+        if size > max(self.max_bytes, sum(array.nbytes for array in operands)):
+            return None
+        try:
+            return evaluate_operation(op, operands)
+        except EvaluationError as error:
+            if isinstance(error.__cause__, (ArithmeticError, IndexError)):  # what the program does when it runs
+                return None
+            raise
+
+    def _materialize(self, result: Value, array: NDArray[Any], op: Operation, program: Program) -> None:
+        kind = constant_type(result)
+        assert kind is not None  # _is_foldable
+        source = next((v for v in op.operands if v.type is not None), result)
+        constant = make_constant(np.asarray(array), kind, program, constant_name(source, op.name.rpartition(".")[2]))
+        constant.location = op.location
+        block = op.parent
+        assert block is not None  # it was found inside the module
+        block.insert_before(constant, op)
+        result.replace_all_uses_with(constant.results[0])
+        self.count("constants" if constant.name == "builtin.constant" else "variables")
+
+
+def _is_foldable(op: Operation) -> bool:
+    traits = op.info.traits
+    return (
+        Pure in traits
+        and ConstantLike not in traits
+        and not op.regions
+        and len(op.results) > 0
+        and op.interface(Compute) is not None
+        and all(constant_type(result) is not None for result in op.results)
+    )

@@ -1,0 +1,91 @@
+"""Reading constants off values, and making new ones: what folding and canonicalization share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import DenseAttr, Operation, Program, Value, VTensorType
+from tx8ir.dialects import builtin, pd
+
+Scalar = bool | int | float
+
+
+def splat_value(value: Value) -> Scalar | None:
+    """The one number that every element of `value` is, when `value` is a `pd.full` or a `builtin.constant`; else None.
+
+    O(1) for one element, else O(elements) unless the first and the last differ.
+    """
+    op = value.defining_op
+    if isinstance(op, pd.FullOp):
+        return op.compute().reshape(-1)[0].item() if op.out.type.__class__ is VTensorType and 0 not in op.shape else None
+    if not isinstance(op, builtin.ConstantOp):
+        return None
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, DenseAttr) or attribute.value.size == 0:
+        return None
+    flat = attribute.value.reshape(-1)
+    first = flat[:1].tobytes()
+    if flat.size > 1 and (flat[-1:].tobytes() != first or flat.tobytes() != first * flat.size):
+        return None
+    return flat[0].item()
+
+
+def is_negative_zero(number: Scalar) -> bool:
+    """True for -0.0 alone."""
+    return number == 0 and bool(np.signbit(number)) if isinstance(number, float) else False
+
+
+def is_positive_zero(number: Scalar) -> bool:
+    """True for +0.0 and the integer 0."""
+    return number == 0 and not is_negative_zero(number)
+
+
+def constant_type(value: Value) -> VTensorType | None:
+    """The type of `value` when it is a static `vtensor`, else None."""
+    kind = value.type
+    return kind if isinstance(kind, VTensorType) and kind.is_static else None
+
+
+def read_constant(value: Value, program: Program, mutable: Collection[str]) -> NDArray[Any] | None:
+    """The data of a static `vtensor` that is a `builtin.constant` or a read of an immutable parameter, in the element's
+    own dtype; None for anything else. The array must not be changed.
+
+    mutable: names of parameters that may be written, see `effects.mutable_parameters`.
+    """
+    if constant_type(value) is None:
+        return None
+    op = value.defining_op
+    if isinstance(op, builtin.ConstantOp):
+        attribute = op.attributes["value"]
+        return attribute.value if isinstance(attribute, DenseAttr) else None
+    if isinstance(op, builtin.GetParameterOp) and op.parameter not in mutable and op.parameter in program.weights:
+        return program.weights[op.parameter].numpy()
+    return None
+
+
+INLINE_ELEMENTS = 16
+"""Constants of up to this many elements go into the graph as `builtin.constant`; larger ones into the weight store."""
+
+
+def make_constant(array: NDArray[Any], kind: VTensorType, program: Program, name: str) -> Operation:
+    """A detached operation that yields `array` (in the element's own dtype) as `kind`.
+
+    A small array becomes a `builtin.constant`; a larger one a new variable of the program's store, called `name` or, when
+    that is taken, `name_1`, …, and a `builtin.get_parameter` of it.
+    """
+    if array.size <= INLINE_ELEMENTS:
+        return builtin.ConstantOp(value=DenseAttr(array, kind), out=kind)
+    unique = program.weights.unique_name(name)
+    program.weights.add(unique, np.ascontiguousarray(array), kind)
+    return builtin.GetParameterOp(parameter=unique, out=kind)
+
+
+def constant_name(value: Value, suffix: str) -> str:
+    """A name for a variable made from `value`: that of its parameter or its name hint, then `.suffix`."""
+    op = value.defining_op
+    stem = op.parameter if isinstance(op, builtin.GetParameterOp) else value.name_hint
+    return f"{stem or 'constant'}.{suffix}"
