@@ -93,7 +93,8 @@ class _Transposer:
         self.program = program
         self.mutable = mutable
         self.constants = 0
-        self._made: dict[tuple[Any, tuple[int, ...], tuple[int, ...]], Value] = {}
+        self._constants: dict[tuple[Value, tuple[int, ...], tuple[int, ...]], OpResult] = {}
+        self._transposes: dict[tuple[Value, tuple[int, ...]], OpResult] = {}
 
     def constant(self, value: Value, shape: tuple[int, ...], perm: tuple[int, ...], suffix: str) -> Value | None:
         """`value`, reshaped to `shape`, then transposed by `perm`, when it is a constant; else None. Nothing is made twice."""
@@ -101,8 +102,8 @@ class _Transposer:
         if definer is None:
             return None
         key = (value, shape, perm)
-        made = self._made.get(key)
-        if made is not None and made.__class__ is OpResult and made.owner.parent is not None:
+        made = self._constants.get(key)
+        if made is not None and _is_alive(made):
             return made
         array = read_constant(value, self.program, self.mutable)
         if array is None:
@@ -115,7 +116,7 @@ class _Transposer:
         assert block is not None  # it is used inside the module
         block.insert_after(op, definer)
         self.constants += 1
-        self._made[key] = op.results[0]
+        self._constants[key] = op.results[0]
         return op.results[0]
 
     def transpose(self, value: Value, perm: tuple[int, ...], suffix: str) -> Value:
@@ -125,9 +126,8 @@ class _Transposer:
         constant = self.constant(value, kind.shape, perm, suffix)
         if constant is not None:
             return constant
-        key = (value, kind.shape, perm)
-        made = self._made.get(key)
-        if made is not None and made.__class__ is OpResult and made.owner.parent is not None:
+        made = self._transposes.get((value, perm))
+        if made is not None and _is_alive(made):
             return made
         op = pd.TransposeOp(value, perm=perm)
         owner = value.owner
@@ -141,8 +141,12 @@ class _Transposer:
             op.location = owner.location
             assert owner.parent is not None  # it is used inside the module
             owner.parent.insert_after(op, owner)
-        self._made[key] = op.out
+        self._transposes[value, perm] = op.out
         return op.out
+
+
+def _is_alive(value: OpResult) -> bool:
+    return value.__class__ is OpResult and value.owner.parent is not None
 
 
 def _convert(op: ConvolutionOp | pd.Pool2dOp | pd.BatchNormOp, transposer: _Transposer) -> bool:
