@@ -13,17 +13,37 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tx8ir import transforms
+from tx8ir.backend import constants, grouping, layout, lowering
+from tx8ir.backend.codegen import generate_tx8
+from tx8ir.backend.memory import allocate_ddr, allocate_spm
+from tx8ir.backend.search import shard_and_split
+from tx8ir.backend.target_options import PROFILES, target_with
 from tx8ir.core import DYNAMIC, IrError, Program, RankedTensor, ScalarType, Type
 from tx8ir.dialects import tx8
 from tx8ir.sim import Simulator
 from tx8ir.target.chip import TX8, Target
+from tx8ir.target.formats import F64
 from tx8ir.target.rounding import convert
-from tx8ir.transforms.pass_manager import Pass, PassManager
+from tx8ir.transforms.pass_manager import Pass, PassManager, all_passes
 from tx8ir.viz.report import CompileReport, Report, RunReport, Stage
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 
 _ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+# Importing passes registers them.
+_PASSES: Final = (
+    transforms,
+    lowering,
+    layout,
+    constants,
+    grouping,
+    shard_and_split,
+    allocate_spm,
+    allocate_ddr,
+    generate_tx8,
+)
+
 _SAVE_FORMAT: Final = 1
 _MANIFEST: Final = "executable.json"
 
@@ -95,48 +115,81 @@ class Signature:
         return cls(ports("input", program.inputs), ports("output", program.outputs))
 
 
-def pipeline(options: CompileOptions = CompileOptions()) -> PassManager:
-    """The passes that `compile` runs for these options, in order."""
-    return PassManager.parse(",".join(_stages(options)))
+_STAGES: Final = (
+    "convert-dtype",
+    "nhwc",
+    "canonicalize",
+    "constant-fold",
+    "cse",
+    "dce",
+    "lower-to-tx8be",
+    "layout-init",
+    "layout-transmit",
+    "layout-align",
+    "layout-optimize",
+    "load-constants",
+    "group-default",
+    "group-load-store",
+    "group-mapping",
+    "group-barriers",
+    "shard-and-split",
+    "allocate-spm",
+    "allocate-ddr",
+    "generate-tx8",
+)
+"""Every stage of a compilation, in order."""
 
 
-def _stages(options: CompileOptions) -> list[str]:
-    element = f"{{dtype={_ELEMENT_OF_DTYPE[options.dtype]}}}" if options.dtype is not None else ""
-    return [
-        f"convert-dtype{element}",
-        "nhwc",
-        "canonicalize",
-        "constant-fold",
-        "cse",
-        "dce",
-        "lower-to-tx8be",
-        "layout-init",
-        "layout-transmit",
-        "layout-align",
-        "layout-optimize",
-        "load-constants",
-        "group-default",
-        "group-load-store",
-        "group-mapping",
-        "group-barriers",
-        "shard-and-split",
-        "allocate-spm",
-        "allocate-ddr",
-        "generate-tx8",
-    ]
+def pipeline(
+    options: CompileOptions = CompileOptions(), target: Target = TX8, *, through: str | None = None
+) -> PassManager:
+    """The passes that `compile` runs for these options and this target, in order, up to and including `through`.
+
+    Raises `IrError` when no stage is named `through`, or when the target differs from `TX8` in more than the end of its
+    allocatable SPM and a named profile.
+    """
+    if through is not None and through not in _STAGES:
+        raise IrError(f"no stage is named '{through}'; stages are {', '.join(_STAGES)}")
+    stages = _STAGES if through is None else _STAGES[: _STAGES.index(through) + 1]
+    choices: dict[str, object] = _target_choices(target)
+    if options.dtype is not None:
+        choices["dtype"] = _ELEMENT_OF_DTYPE[options.dtype]
+    texts: list[str] = []
+    for name in stages:
+        fields = attrs.fields_dict(all_passes()[name])
+        taken = [f"{key.replace('_', '-')}={value}" for key, value in choices.items() if key in fields]
+        texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
+    return PassManager.parse(",".join(texts))
 
 
-def lower(program: Program, options: CompileOptions = CompileOptions(), *, through: str) -> Program:
+def _target_choices(target: Target) -> dict[str, object]:
+    """The options, shared by several passes, that describe `target`; those of `TX8` are left out."""
+    choices: dict[str, object] = {}
+    if target.spm_allocatable != TX8.spm_allocatable:
+        choices["spm_bytes"] = target.spm_allocatable_bytes
+    if target.profile != TX8.profile:
+        choices["profile"] = target.profile.name
+    try:
+        described = target_with(**cast("dict[str, Any]", choices))
+    except ValueError as error:
+        raise IrError(f"cannot compile for this target: {error}") from error
+    if described != target:
+        raise IrError(
+            f"cannot compile for this target: it may differ from TX8 by a smaller allocatable SPM and by its profile "
+            f"({', '.join(PROFILES)}); given: {target}"
+        )
+    return choices
+
+
+def lower(
+    program: Program, options: CompileOptions = CompileOptions(), target: Target = TX8, *, through: str
+) -> Program:
     """A copy of `program` after the stages of `compile` up to and including the pass `through`.
 
     Raises `IrError` when no stage has that name, and what the stages raise.
     """
-    passes = pipeline(options).passes
-    names = [p.name for p in passes]
-    if through not in names:
-        raise IrError(f"no stage is named '{through}'; stages are {', '.join(names)}")
     working = program.clone()
-    PassManager(passes[: names.index(through) + 1]).run(working)
+    pipeline(options, target, through=through).run(working)
     return working
 
 
@@ -161,7 +214,7 @@ def compile(
     signature = Signature.of(program)
     ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
     working = program.clone()
-    manager = pipeline(options)
+    manager = pipeline(options, target)
     upcoming = [p.name for p in manager.passes]
     done: list[Stage] = []
     texts: dict[str, str] = {}
@@ -188,13 +241,13 @@ def compile(
         progress(upcoming[0], None)
     manager.run(working, verify_each=True, on_stage=on_stage)
     report = CompileReport(
-        target=target.name,
+        target=f"{target.name} ({target.profile.name} profile)",
         dtype=options.dtype or "the program's own formats",
         stages=tuple(done),
         ops_by_dialect=dict(ops_by_dialect),
         instructions=_count_instructions(working),
         spm_peak_bytes=spm_peak,
-        spm_bytes=target.spm_allocatable[1] - target.spm_allocatable[0],
+        spm_bytes=target.spm_allocatable_bytes,
         ddr_bytes=_ddr_bytes(working),
     )
     return Executable(working, signature, report, target=target, stages=texts)
@@ -254,7 +307,7 @@ class Executable:
         self.program.save(folder)
         manifest = {
             "format": _SAVE_FORMAT,
-            "target": self.target.name,
+            "target": _target_choices(self.target),
             "signature": attrs.asdict(self.signature),
             "compilation": attrs.asdict(self._compilation),
         }
@@ -266,8 +319,8 @@ class Executable:
         return (Path(path) / _MANIFEST).is_file()
 
     @classmethod
-    def load(cls, path: str | Path, target: Target = TX8) -> Executable:
-        """Reads what `save` wrote. Raises `IrError` when the folder holds something else or is for another target."""
+    def load(cls, path: str | Path) -> Executable:
+        """Reads what `save` wrote. Raises `IrError` when the folder holds something else."""
         folder = Path(path)
         manifest_path = folder / _MANIFEST
         if not manifest_path.is_file():
@@ -276,13 +329,12 @@ class Executable:
             manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
             if manifest["format"] != _SAVE_FORMAT:
                 raise IrError(f"{manifest_path}: format {manifest['format']}; this version reads format {_SAVE_FORMAT}")
-            if manifest["target"] != target.name:
-                raise IrError(f"{folder} was compiled for target {manifest['target']}, not for {target.name}")
+            target = target_with(**manifest["target"])
             ports = {side: [Port(**port) for port in manifest["signature"][side]] for side in ("inputs", "outputs")}
             compilation = manifest["compilation"]
             compilation["stages"] = tuple(Stage(**stage) for stage in compilation["stages"])
             report = CompileReport(**compilation)
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError) as error:
             raise IrError(f"{manifest_path} is damaged: {type(error).__name__}: {error}") from error
         return cls(Program.load(folder), Signature(**ports), report, target=target)
 
@@ -366,7 +418,7 @@ def _to_device(port: Port, array: NDArray[Any], scalar: ScalarType) -> NDArray[A
         return array
     if _kind(array.dtype) == "bool":
         return array.astype(scalar.dtype)
-    return convert(array.astype(np.float32), ScalarType.of("f32").format, scalar.format)
+    return convert(array.astype(np.float64), F64, scalar.format)  # widening, then one rounding
 
 
 def _to_port(port: Port, array: NDArray[Any]) -> NDArray[Any]:

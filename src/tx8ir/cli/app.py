@@ -12,6 +12,7 @@ import numpy as np
 import typer
 from rich.text import Text
 
+from tx8ir.backend.target_options import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import load_program, read_data
 from tx8ir.core import IrError
@@ -37,6 +38,13 @@ class DtypeOption(enum.Enum):
     FP16 = "fp16"
 
 
+class ProfileOption(enum.Enum):
+    """Values of ``--profile``."""
+
+    DATASHEET = "datasheet"
+    BOARD = "board"
+
+
 _DTYPES: dict[DtypeOption, Dtype] = {
     DtypeOption.FP32: "float32",
     DtypeOption.BF16: "bfloat16",
@@ -48,6 +56,9 @@ Model = Annotated[
 ]
 DtypeArgument = Annotated[
     DtypeOption | None, typer.Option("--dtype", help="floating-point format to compute in; default: the model's own")
+]
+Profile = Annotated[
+    ProfileOption, typer.Option("--profile", help="timing: the data sheet's peaks, or as measured on boards")
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="print the time and size of every stage")]
 
@@ -85,6 +96,7 @@ def run(
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="write the executable and outputs.npz into this folder")
     ] = None,
+    profile: Profile = ProfileOption.DATASHEET,
     verbose: Verbose = False,
 ) -> None:
     """Compile MODEL, run it on the simulated chip, and print what came out and what it cost.
@@ -101,7 +113,8 @@ def run(
             raise IrError(f"{model} is an executable: --dtype and --check need the model it was compiled from")
         program = None if saved else load_program(model)
         options = _compile_options(dtype)
-        executable = Executable.load(model) if program is None else compile(program, options=options, progress=progress)
+        target = target_with(profile=profile.value)
+        executable = Executable.load(model) if program is None else compile(program, target, options, progress=progress)
         data = read_data(inputs, executable.signature)
         with progress.stage("simulate"):
             outputs = executable.run(data.inputs)
@@ -126,12 +139,14 @@ def compile_command(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to write the executable into")],
     dtype: DtypeArgument = None,
+    profile: Profile = ProfileOption.DATASHEET,
     verbose: Verbose = False,
 ) -> None:
     """Compile MODEL and save the executable into DIR, which ``tx8ir run DIR`` runs."""
     progress = StageProgress()
     with user_errors(progress):
-        executable = compile(load_program(model), options=_compile_options(dtype), progress=progress)
+        target = target_with(profile=profile.value)
+        executable = compile(load_program(model), target, _compile_options(dtype), progress=progress)
         executable.save(output)
         _print_report(executable.report, verbose=verbose)
 
@@ -178,7 +193,8 @@ def _print_report(report: Report, *, verbose: bool) -> None:
         out.print()
     print_table(out, program)
     if report.run is not None:
-        for table in report.run.tables:
+        engines, paths, sources = report.run.tables
+        for table in (engines, paths, sources) if verbose else (engines, paths):
             print_table(out, table)
 
 

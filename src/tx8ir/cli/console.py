@@ -34,11 +34,12 @@ def console(*, stderr: bool = False) -> Console:
 
 def print_table(out: Console, table: Table) -> None:
     """Prints a report table with rich; columns of numbers are right-aligned."""
-    rich_table = RichTable(title=Text(table.title, style="bold"), title_justify="left", box=None, pad_edge=False)
+    rich_table = RichTable(box=None, pad_edge=False, header_style="dim")
     for name, numeric in zip(table.header, table.numeric_columns, strict=True):
         rich_table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in table.rows:
         rich_table.add_row(*(Text(cell, style=_STYLE_OF_CELL.get(cell, "")) for cell in row))
+    out.print(Text(table.title, style="bold"))
     out.print(rich_table)
     out.print()
 

@@ -56,7 +56,7 @@ def read_data(path: Path | None, signature: Signature) -> Data:
         with np.load(path, allow_pickle=False) as archive:
             if not isinstance(archive, np.lib.npyio.NpzFile):
                 raise InputError(f"{path} is a single array; expected an .npz archive of named arrays")
-            arrays = {key: archive[key] for key in archive.files}
+            arrays: dict[str, NDArray[Any]] = {key: archive[key] for key in archive.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} cannot be read as an .npz archive: {error}") from error
     names = {port.name for port in signature.inputs}
@@ -74,7 +74,7 @@ def read_data(path: Path | None, signature: Signature) -> Data:
             references.setdefault(label, {})[outputs[int(rest)]] = array
         else:
             raise InputError(
-                f"{path}: '{key}' is neither an input ({', '.join(sorted(names)) or 'there are none'}; also as in_NAME) "
-                f"nor a reference (out_I or ref64_I with I < {len(outputs)})"
+                f"{path}: '{key}' is neither an input, as NAME or in_NAME ({', '.join(sorted(names)) or 'none'}), nor "
+                f" a reference (out_I or ref64_I with I < {len(outputs)})"
             )
     return Data(inputs, references)

@@ -25,7 +25,8 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tx8ir.core import Program, ScalarType
+from tx8ir.core import Builder, FunctionType, Program, ScalarType
+from tx8ir.dialects import func, tx8be
 from tx8ir.executable import CompileOptions, Dtype, Signature, compile, lower, prepare_inputs
 from tx8ir.interpreter import Interpreter
 from tx8ir.target.chip import TX8, Target
@@ -178,11 +179,28 @@ def _rounded(
     in.
     """
     lowered = lower(program, options, through="lower-to-tx8be")
+    _return_tensors(lowered)
     signature = Signature.of(lowered)
     elements = {port.name: ScalarType.of(port.element) for port in signature.inputs}
     feeds = prepare_inputs(Signature.of(program), inputs, elements)
     found = Interpreter(lowered, "native").run(feeds)
     return {port.name: (found[port.name], ScalarType.of(port.element)) for port in signature.outputs}
+
+
+def _return_tensors(lowered: Program) -> None:
+    """Makes `main` of a backend graph return its outputs one by one, where ``tx8be.Output`` has them in a tuple."""
+    main = lowered.main
+    returned = main.body.block.terminator
+    for output in returned.operands:
+        packed = output.defining_op.operands[0].defining_op if isinstance(output.defining_op, tx8be.OutputOp) else None
+        if isinstance(packed, tx8be.TupleOp):
+            values = list(packed.operands)
+            with Builder.before(returned):
+                func.ReturnOp(values)
+            returned.erase(by="check")
+            inputs = main.function_type.inputs
+            main.set_attribute("function_type", FunctionType(inputs, tuple(value.type for value in values)))
+            return
 
 
 def _bound(exact: NDArray[Any], rounded: NDArray[Any], element: ScalarType) -> float:
@@ -197,7 +215,7 @@ def ulp(value: float, number_format: Format) -> float:
     there.
     """
     smallest_exponent = 2 - 2 ** (number_format.exponent_bits - 1)
-    exponent = max(math.frexp(value)[1] - 1, smallest_exponent)
+    exponent = max(math.frexp(value)[1] - 1, smallest_exponent) if value else smallest_exponent
     return math.ldexp(1.0, exponent - number_format.mantissa_bits)
 
 

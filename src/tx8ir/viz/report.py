@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 
 import attrs
 
 from tx8ir.sim import SimReport
+
+_COSTLY_ROWS = 10
+_NUMBER = re.compile(r"(-|[-+]?\d[\d.,e+-]*|nan|inf)?( ?(%|B|[KMG]iB))?")
 
 
 @attrs.frozen
@@ -44,11 +48,9 @@ class Table:
     @property
     def numeric_columns(self) -> list[bool]:
         """Which columns hold only numbers (with or without a unit) or nothing."""
-
-        def numeric(cell: str) -> bool:
-            return not cell or cell[0].isdigit() or cell == "-"
-
-        return [bool(self.rows) and all(numeric(row[i]) for row in self.rows) for i in range(len(self.header))]
+        return [
+            bool(self.rows) and all(_NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.header))
+        ]
 
 
 @attrs.frozen
@@ -139,7 +141,7 @@ class RunReport:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The report as tables: the clock and the engines, then the bytes by memory path."""
+        """The report as tables: the clock and the engines, the bytes by memory path, and the costliest sources."""
         sim = self.sim
         engines = Table(
             f"simulated run: {sim.microseconds:.1f} us on the chip ({sim.cycles} cycles), "
@@ -151,7 +153,13 @@ class RunReport:
             ),
         )
         paths = Table("bytes moved", ("path", "bytes"), tuple((path, format_bytes(n)) for path, n in sim.bytes.items()))
-        return engines, paths
+        costly = sorted(sim.by_source, key=lambda row: -row.cycles)[:_COSTLY_ROWS]
+        sources = Table(
+            f"costliest sources, {len(costly)} of {len(sim.by_source)}",
+            ("source", "instructions", "busy cycles", "bytes moved"),
+            tuple((r.source, str(r.instructions), str(r.cycles), format_bytes(r.bytes)) for r in costly),
+        )
+        return engines, paths, sources
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))

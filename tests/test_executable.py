@@ -1,0 +1,347 @@
+"""Compiling a program and running it: what goes in, what comes out, what is reported, what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import attrs
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tx8ir
+from tx8ir.core import IrError
+from tx8ir.executable import CompileOptions, Dtype, Executable, InputError, Signature, lower, pipeline
+from tx8ir.target.chip import BOARD, TX8, Target
+from tx8ir.target.formats import BF16, F16, F32, Format
+from tx8ir.testing import OutputCheck, check, check_outputs, random_inputs, ulp
+
+ADD_RELU = """
+module {
+  func.func @main(%x: !pd.vtensor<4x64xf32>, %y: !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
+      attributes {arg_names = ["x", "y"], result_names = ["out"]} {
+    %0 = "pd.add"(%x, %y) : (!pd.vtensor<4x64xf32>, !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
+    %1 = "pd.relu"(%0) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
+    return %1 : !pd.vtensor<4x64xf32>
+  }
+}
+"""
+
+LOOKUP = """
+module {
+  func.func @main(%ids: !pd.vtensor<3xi64>, %table: !pd.vtensor<10x64xf32>)
+      -> (!pd.vtensor<3x64xf32>, !pd.vtensor<3xi64>)
+      attributes {arg_names = ["ids", "the table"], result_names = ["rows", "same ids"]} {
+    %0 = "pd.embedding"(%ids, %table) : (!pd.vtensor<3xi64>, !pd.vtensor<10x64xf32>) -> !pd.vtensor<3x64xf32>
+    return %0, %ids : !pd.vtensor<3x64xf32>, !pd.vtensor<3xi64>
+  }
+}
+"""
+
+X = np.linspace(-1, 1, 256, dtype=np.float32).reshape(4, 64)
+Y = np.full((4, 64), 0.25, np.float32)
+
+
+@pytest.fixture(scope="module")
+def add_relu() -> Executable:
+    return tx8ir.compile(tx8ir.parse(ADD_RELU))
+
+
+@pytest.fixture(scope="module")
+def lookup() -> Executable:
+    return tx8ir.compile(tx8ir.parse(LOOKUP))
+
+
+# --- what goes in and what comes out
+
+
+def test_inputs_are_given_by_name_as_keywords_or_in_a_mapping(add_relu: Executable) -> None:
+    expected = np.maximum(X + Y, 0)
+    np.testing.assert_array_equal(add_relu.run(x=X, y=Y)["out"], expected)
+    np.testing.assert_array_equal(add_relu.run({"x": X}, y=Y)["out"], expected)
+
+
+def test_outputs_have_the_types_of_the_source_program(lookup: Executable) -> None:
+    table = np.arange(640, dtype=np.float32).reshape(10, 64)
+    outputs = lookup.run({"ids": np.array([7, 0, 7]), "the table": table})
+    assert [(name, array.dtype) for name, array in outputs.items()] == [("rows", np.float32), ("same ids", np.int64)]
+    np.testing.assert_array_equal(outputs["rows"], table[[7, 0, 7]])
+    np.testing.assert_array_equal(outputs["same ids"], [7, 0, 7])
+
+
+def test_a_narrower_format_computes_in_it_and_gives_back_the_source_types() -> None:
+    executable = tx8ir.compile(tx8ir.parse(ADD_RELU), options=CompileOptions(dtype="bfloat16"))
+    out = executable.run(x=X, y=Y)["out"]
+    rounded = X.astype(ml_dtypes.bfloat16) + Y.astype(ml_dtypes.bfloat16)
+    assert out.dtype == np.float32
+    np.testing.assert_array_equal(out, np.maximum(rounded, 0).astype(np.float32))
+
+
+def test_any_floating_array_fits_a_floating_input(add_relu: Executable) -> None:
+    expected = add_relu.run(x=X, y=Y)["out"]
+    np.testing.assert_array_equal(add_relu.run(x=X.astype(np.float64), y=Y.astype(np.float16))["out"], expected)
+
+
+def test_fp64_is_rounded_once_to_the_format_of_the_chip() -> None:
+    """1 + 2^-8 + 2^-40 is above the middle of two bf16 neighbours; rounding to fp32 on the way would make it a tie."""
+    executable = tx8ir.compile(tx8ir.parse(ADD_RELU), options=CompileOptions(dtype="bfloat16"))
+    x = np.full((4, 64), 1 + 2.0**-8 + 2.0**-40)
+    assert executable.run(x=x, y=np.zeros((4, 64)))["out"][0, 0] == 1 + 2.0**-7
+
+
+def test_compiling_leaves_the_program_as_it_was() -> None:
+    program = tx8ir.parse(ADD_RELU)
+    before = str(program)
+    tx8ir.compile(program, options=CompileOptions(dtype="float16"))
+    assert str(program) == before
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("inputs", "message"),
+    [
+        ({"x": X}, "missing input 'y'; expected inputs: x: 4x64xf32, y: 4x64xf32"),
+        ({}, "missing inputs 'x', 'y'; expected"),
+        ({"x": X, "y": Y, "z": Y}, "unknown input 'z'; expected inputs: x: 4x64xf32, y: 4x64xf32"),
+        ({"x": X, "y": Y[:2]}, "input 'y' has shape (4, 64); given: (2, 64)"),
+        ({"x": X, "y": 1.0}, "input 'y' has shape (4, 64); given: ()"),
+        ({"x": X, "y": Y.astype(int)}, "input 'y' takes float values (f32); given: int64"),
+        ({"x": X, "y": Y > 0}, "input 'y' takes float values (f32); given: bool"),
+        ({"x": X, "y": np.full((4, 64), "a")}, "input 'y' takes float values (f32); given: <U1"),
+    ],
+)
+def test_inputs_that_do_not_fit_are_named(add_relu: Executable, inputs: dict[str, np.ndarray], message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        add_relu.run(inputs)
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        (np.array([1.0, 2.0, 3.0]), "input 'ids' takes integer values (i64); given: float64"),
+        (
+            np.array([0, 2**40, 1]),
+            "input 'ids' is computed in i32, from -2147483648 to 2147483647; given: 1099511627776 at index (1)",
+        ),
+    ],
+)
+def test_integers_are_checked_against_the_range_of_the_chip(lookup: Executable, ids: np.ndarray, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        lookup.run({"ids": ids, "the table": np.zeros((10, 64), np.float32)})
+    assert str(caught.value) == message
+
+
+def test_an_output_that_is_no_tensor_cannot_be_compiled() -> None:
+    text = 'module {\nfunc.func @main() -> none {\n%0 = "tx8be.None"() : () -> none\nreturn %0 : none\n}\n}'
+    with pytest.raises(IrError, match="output 'result0' has type none; only tensors can be compiled"):
+        tx8ir.compile(tx8ir.parse(text))
+
+
+def test_an_unknown_dtype_is_refused() -> None:
+    with pytest.raises(ValueError, match="dtype"):
+        CompileOptions(dtype="int8")  # pyright: ignore[reportArgumentType]
+
+
+def test_a_target_the_passes_cannot_be_told_of_is_refused() -> None:
+    with pytest.raises(IrError, match=r"smaller allocatable SPM and by its profile \(datasheet, board\)"):
+        pipeline(target=attrs.evolve(TX8, grid=(2, 2)))
+
+
+# --- stages
+
+
+def test_stages_can_be_kept_and_each_text_parses_again() -> None:
+    executable = tx8ir.compile(tx8ir.parse(ADD_RELU), keep_stages=True)
+    assert list(executable.stages) == [p.name for p in pipeline().passes]
+    for name, text in executable.stages.items():
+        assert str(tx8ir.parse(text)) == text, name
+
+
+def test_lower_stops_behind_a_stage() -> None:
+    lowered = lower(tx8ir.parse(ADD_RELU), through="lower-to-tx8be")
+    names = {op.name for op in lowered.module.walk()}
+    assert "tx8be.Add" in names
+    assert not any(name.startswith("pd.") for name in names)
+
+
+def test_lower_refuses_a_stage_that_is_none() -> None:
+    with pytest.raises(IrError, match="no stage is named 'inline'; stages are convert-dtype, nhwc"):
+        lower(tx8ir.parse(ADD_RELU), through="inline")
+
+
+def test_progress_hears_of_the_start_and_the_end_of_each_stage() -> None:
+    heard: list[tuple[str, bool]] = []
+    tx8ir.compile(tx8ir.parse(ADD_RELU), progress=lambda stage, seconds: heard.append((stage, seconds is None)))
+    assert heard == [(p.name, start) for p in pipeline().passes for start in (True, False)]
+
+
+# --- the report
+
+
+def test_the_report_counts_what_was_compiled_and_run() -> None:
+    executable = tx8ir.compile(tx8ir.parse(ADD_RELU))
+    compilation = executable.report.compilation
+    assert executable.report.run is None
+    assert compilation.ops_by_dialect == {"builtin": 1, "func": 2, "pd": 2}
+    assert compilation.ddr_bytes["input"] >= 2 * X.nbytes
+    assert 0 < compilation.spm_peak_bytes <= compilation.spm_bytes
+    assert [stage.name for stage in compilation.stages] == [p.name for p in pipeline().passes]
+    executable.run(x=X, y=Y)
+    run = executable.report.run
+    assert run is not None
+    assert run.sim.instructions == sum(compilation.instructions.values())
+    assert run.sim.bytes["DDR to SPM"] >= X.nbytes + Y.nbytes
+    assert run.sim.bytes["SPM to DDR"] >= X.nbytes
+
+
+def test_the_report_reads_as_tables(add_relu: Executable) -> None:
+    add_relu.run(x=X, y=Y)
+    text = str(add_relu.report)
+    for expected in ("compiled for tx8 (datasheet profile)", "generate-tx8", "peak SPM per tile", "RDMA", "DDR to SPM"):
+        assert expected in text
+    lines = text.splitlines()
+    header = next(i for i, line in enumerate(lines) if "busy cycles" in line)
+    ends = {len(line.rstrip()) for line in lines[header : header + 6]}
+    assert len(ends) == 1, "columns of numbers end under each other"
+
+
+def test_the_report_is_html_in_a_notebook(add_relu: Executable) -> None:
+    html = add_relu._repr_html_()
+    assert html.count("<table>") == html.count("</table>") >= 2
+    assert "<td" in html
+
+
+def test_a_board_is_slower_than_its_data_sheet() -> None:
+    def microseconds(target: Target) -> float:
+        executable = tx8ir.compile(tx8ir.parse(ADD_RELU), target)
+        executable.run(x=X, y=Y)
+        run = executable.report.run
+        assert run is not None
+        return run.sim.microseconds
+
+    assert microseconds(attrs.evolve(TX8, profile=BOARD)) > microseconds(TX8)
+
+
+# --- saving
+
+
+def test_a_saved_executable_runs_as_before(lookup: Executable, tmp_path: Path) -> None:
+    inputs = {"ids": np.array([3, 1, 4]), "the table": np.random.default_rng(0).standard_normal((10, 64))}
+    lookup.save(tmp_path / "lookup")
+    loaded = Executable.load(tmp_path / "lookup")
+    assert loaded.signature == lookup.signature
+    assert str(loaded.report.compilation) == str(lookup.report.compilation)
+    for name, array in lookup.run(inputs).items():
+        np.testing.assert_array_equal(loaded.run(inputs)[name], array)
+
+
+def test_a_saved_executable_remembers_its_target(tmp_path: Path) -> None:
+    target = attrs.evolve(TX8, profile=BOARD)
+    tx8ir.compile(tx8ir.parse(ADD_RELU), target).save(tmp_path)
+    assert Executable.load(tmp_path).target == target
+
+
+def _without_manifest(folder: Path) -> None:
+    (folder / "executable.json").unlink()
+
+
+def _other_format(folder: Path) -> None:
+    manifest = json.loads((folder / "executable.json").read_text())
+    (folder / "executable.json").write_text(json.dumps(manifest | {"format": 99}))
+
+
+def _cut_short(folder: Path) -> None:
+    text = (folder / "executable.json").read_text()
+    (folder / "executable.json").write_text(text[: len(text) // 2])
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_without_manifest, "is not a saved executable: it has no executable.json"),
+        (_other_format, "format 99; this version reads format 1"),
+        (_cut_short, "executable.json is damaged"),
+    ],
+)
+def test_a_folder_that_is_none_is_refused(
+    add_relu: Executable, tmp_path: Path, damage: Callable[[Path], None], message: str
+) -> None:
+    add_relu.save(tmp_path)
+    damage(tmp_path)
+    with pytest.raises(IrError, match=message):
+        Executable.load(tmp_path)
+
+
+# --- the check against the interpreter
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_check_compiles_runs_and_compares(dtype: Dtype) -> None:
+    result = check(tx8ir.parse(ADD_RELU), options=CompileOptions(dtype=dtype))
+    assert result.passed, str(result)
+
+
+def test_check_fails_when_an_output_is_off_by_more_than_the_bound() -> None:
+    program = tx8ir.parse(ADD_RELU)
+    inputs = random_inputs(Signature.of(program), seed=1)
+    out = np.maximum(inputs["x"] + inputs["y"], 0)
+    largest = float(out.max())
+    right = check_outputs(program, inputs, {"out": out})
+    wrong = check_outputs(program, inputs, {"out": out + 16 * ulp(largest, F32)})
+    assert right.passed
+    assert not wrong.passed
+    assert "FAILED" in str(wrong)
+
+
+def test_check_fails_on_a_nan() -> None:
+    program = tx8ir.parse(ADD_RELU)
+    outputs = {"out": np.where(X > 0.9, np.nan, np.maximum(X + Y, 0))}
+    assert not check_outputs(program, {"x": X, "y": Y}, outputs).passed
+
+
+def test_integers_must_be_equal() -> None:
+    program = tx8ir.parse(LOOKUP)
+    inputs = {"ids": np.array([1, 2, 3]), "the table": np.zeros((10, 64), np.float32)}
+    outputs = {"rows": np.zeros((3, 64), np.float32), "same ids": np.array([1, 2, 4])}
+    result = check_outputs(program, inputs, outputs)
+    assert [c.passed for c in result.outputs] == [True, False]
+
+
+def test_a_reference_in_fp32_gets_room_for_its_own_rounding() -> None:
+    program = tx8ir.parse(ADD_RELU)
+    out = np.maximum(X + Y, 0)
+    references = {"exact": {"out": out.astype(np.float64)}, "other": {"out": out}}
+    bounds = {
+        c.reference: c.bound
+        for c in check_outputs(program, {"x": X, "y": Y}, {"out": out}, references=references).outputs
+    }
+    assert bounds["exact"] == bounds["interpreter fp64"] < bounds["other"] <= 2 * bounds["exact"]
+
+
+def test_a_reference_of_another_shape_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"outputs of the program are out: 4x64xf32"):
+        check_outputs(tx8ir.parse(ADD_RELU), {"x": X, "y": Y}, {"out": X}, references={"file": {"out": np.zeros(3)}})
+
+
+def test_an_error_of_nan_never_passes() -> None:
+    assert not OutputCheck("out", "r", "f32", 1.0, float("nan"), 1.0).passed
+
+
+@pytest.mark.parametrize(
+    ("value", "number_format", "expected"),
+    [
+        (1.0, F32, 2.0**-23),
+        (1.999, F32, 2.0**-23),
+        (2.0, BF16, 2.0**-6),
+        (1000.0, F16, 0.5),
+        (0.0, F16, 2.0**-24),
+        (0.0, F32, 2.0**-149),
+    ],
+)
+def test_ulp(value: float, number_format: Format, expected: float) -> None:
+    assert ulp(value, number_format) == expected
