@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import attrs
 
 from tx8ir.backend.oplib.kernel import FieldValue, Instruction
-from tx8ir.core import Location, Op, at_location
+from tx8ir.core import Location, Operation, at_location
 from tx8ir.dialects import tx8
 
 __all__ = ["Stream", "emit_streams"]
@@ -69,12 +70,13 @@ def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: str, lo
         elif key in _PER_TILE and isinstance(value, int):
             value = (value,)
         fields[key] = value
-    op_class: type[Op] = tx8.DIALECT.ops[f"tx8.{first.name}"]  # pyright: ignore[reportAssignmentType]
+    build = cast("Callable[..., Operation]", tx8.DIALECT.ops[f"tx8.{first.name}"])
     with at_location(location):
-        op_class(tiles=tuple(tile for tile, _, _ in rows), source=source, **fields)
+        build(tiles=tuple(tile for tile, _, _ in rows), source=source, **fields)
 
 
 def _address(fields: Mapping[str, FieldValue], key: str, number: int) -> int:
-    value = fields[key]
-    assert isinstance(value, tuple)
-    return value[number] if len(value) > 1 else value[0]
+    addresses = fields[key]
+    if not isinstance(addresses, tuple):
+        raise TypeError(f"field {key} is {addresses!r}; expected one address per tile")
+    return addresses[min(number, len(addresses) - 1)]

@@ -105,9 +105,13 @@ def _ports(program: Program) -> None:
     for name, argument in zip(program.inputs, arguments, strict=True):
         if argument in inputs:
             value = inputs[argument].y
-            tx8.InputOp(port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value)
+            tx8.InputOp(
+                port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value
+            )
     for name, value in zip(_result_names(program, len(results.xs)), results.xs, strict=True):
-        tx8.OutputOp(port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value)
+        tx8.OutputOp(
+            port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value
+        )
 
 
 def _result_names(program: Program, count: int) -> tuple[str, ...]:

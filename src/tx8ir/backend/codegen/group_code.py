@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import attrs
 
@@ -76,10 +77,10 @@ class _GroupCode:
             placed = [step_buffer(number, addresses) for addresses in self.addresses]
             for i, load in enumerate(self.body.loads):
                 if number == 0 or i not in self.kept:
-                    made += self._phase(classes, load, lambda c, i=i: self._load(c, i, placed[i]))
+                    made += self._phase(classes, load, partial(self._load, i, placed[i]))
             for k, op in enumerate(self.body.compute):
-                made += self._phase(classes, op, lambda c, k=k: self._compute(c, k, placed))
-            made += self._phase(classes, self.body.store, lambda c: self._store(c, placed))
+                made += self._phase(classes, op, partial(self._compute, k, placed))
+            made += self._phase(classes, self.body.store, partial(self._store, placed))
         return made
 
     def _classes(self, index: Sequence[int]) -> list[_TileClass]:
@@ -97,14 +98,14 @@ class _GroupCode:
         streams = [Stream(c.tiles, instructions(c)) for c in classes]
         return emit_streams(streams, source_name(op, self.group), op.location)
 
-    def _load(self, tiles: _TileClass, position: int, address: int) -> list[Instruction]:
+    def _load(self, position: int, address: int, tiles: _TileClass) -> list[Instruction]:
         boxes = tiles.boxes(position)
         if not boxes:
             return []
         part = self.body.slice_tensor(position, tiles.first, address)
         return load_instructions(self.body.tensors[position], boxes, part, self.load_addresses[position])
 
-    def _compute(self, tiles: _TileClass, number: int, placed: Sequence[int]) -> list[Instruction]:
+    def _compute(self, number: int, placed: Sequence[int], tiles: _TileClass) -> list[Instruction]:
         body = self.body
         if tiles.first.boxes[len(body.loads) + number] is None:
             return []
@@ -119,10 +120,12 @@ class _GroupCode:
         kernel = Kernel(op_slice, imm)
         op_lib(op).emit(kernel)
         if op.dev_info is None or kernel.temp_bytes > op.dev_info.imm_size:
-            raise CompileError(f"{op.name} takes {kernel.temp_bytes} bytes of temporaries, more than were allocated", op=op)
+            raise CompileError(
+                f"{op.name} takes {kernel.temp_bytes} bytes of temporaries, more than were allocated", op=op
+            )
         return kernel.instructions
 
-    def _store(self, tiles: _TileClass, placed: Sequence[int]) -> list[Instruction]:
+    def _store(self, placed: Sequence[int], tiles: _TileClass) -> list[Instruction]:
         position = self.body.index[self.body.stored]
         part = self.body.slice_tensor(position, tiles.first, placed[position])
         _check_layout(self.body.store.y, self.body.stored, self.body.store)

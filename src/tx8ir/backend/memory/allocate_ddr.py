@@ -35,8 +35,9 @@ class AllocateDdr(Pass):
 
     Constants come first in the order of their ids (large ones have the lowest), then inputs, then results, then the
     space that variables share: a variable is live from its group's layer to the layer of its last reader, both
-    included, and variables that are not live together may lie on the same bytes. Leaves `ddr_addr` on `Input`, `LoadConst`
-    and `Group` ops and `ddr_scratch` (address, size) on the module. A group that only aliases has no storage of its own.
+    included, and variables that are not live together may lie on the same bytes. Leaves `ddr_addr` on `Input`,
+    `LoadConst` and `Group` ops and `ddr_scratch` (address, size) on the module. A group that only aliases has no
+    storage of its own.
 
     Assumes: `group-barriers` ran. Raises `CompileError` when DDR is too small.
     """
@@ -85,18 +86,14 @@ class AllocateDdr(Pass):
         """Places the results of groups that are not results of the program; returns the first free address."""
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         deepest = max((group.layer or 0 for group in groups), default=0)
-        time = {
-            group: number if group.layer is None else deepest - group.layer for number, group in enumerate(groups)
-        }
+        time = {group: number if group.layer is None else deepest - group.layer for number, group in enumerate(groups)}
         ends: dict[object, int] = {}
         for group in groups:
             for value in group.inputs:
                 owner = storage_of(value)
                 ends[owner] = max(ends.get(owner, 0), time[group])
         variables = [g for g in groups if g.group_tag != 2 and g not in fixed and g.outs]
-        items = [
-            Buffer(self._banks(stored_bytes(g.outs[0])), time[g], max(time[g], ends.get(g, 0))) for g in variables
-        ]
+        items = [Buffer(self._banks(stored_bytes(g.outs[0])), time[g], max(time[g], ends.get(g, 0))) for g in variables]
         placement = place(items, alignment=TX8.ddr_bank, max_nodes=0)
         for group, offset in zip(variables, placement.offsets, strict=True):
             group.set_attribute(DDR_ADDRESS, base + offset)

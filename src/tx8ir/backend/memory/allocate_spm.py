@@ -24,7 +24,11 @@ __all__ = ["AllocateSpm", "read_tiling"]
 
 
 def read_tiling(body: GroupBody) -> tuple[Tiling, int]:
-    """The tiling that `shard-and-split` left on a group, and its number of buffers. Raises `CompileError` without one."""
+    """The tiling that `shard-and-split` left on a group, and its number of buffers.
+
+    Raises:
+        CompileError: there is none.
+    """
     parallel, info = body.store.tile_parallel, body.store.dev_info
     if parallel is None or info is None or len(info.temporal_mem_slice) != len(body.shape):
         raise CompileError("the group has no tiling; run shard-and-split first", op=body.group)
@@ -36,8 +40,8 @@ def read_tiling(body: GroupBody) -> tuple[Tiling, int]:
 class AllocateSpm(Pass):
     """Places the values and temporaries of every group in SPM.
 
-    Leaves `dev_info.mem_addr` (one address per buffer) on loads and compute ops, `imm_addr` and `imm_size` on compute ops
-    and `spm_alloc_size` on the group. Groups run one after the other on a tile, so each has the whole SPM.
+    Leaves `dev_info.mem_addr` (one address per buffer) on loads and compute ops, `imm_addr` and `imm_size` on compute
+    ops and `spm_alloc_size` on the group. Groups run one after the other on a tile, so each has the whole SPM.
     `max_nodes` bounds the exact search behind the heuristics.
 
     Assumes: `shard-and-split` ran (with the same `spm_bytes`). Raises `CompileError` when a group does not fit.
@@ -76,7 +80,9 @@ class AllocateSpm(Pass):
             max_nodes=self.max_nodes,
         )
         if plan is None:
-            raise CompileError(f"the group needs more than the {target.spm_allocatable_bytes} bytes of SPM", op=body.group)
+            raise CompileError(
+                f"the group needs more than the {target.spm_allocatable_bytes} bytes of SPM", op=body.group
+            )
         for i, value in enumerate(body.values):
             op = value.defining_op
             assert isinstance(op, BackendOp)

@@ -67,7 +67,7 @@ def _check_alias(op: tx8be.ReshapeOp) -> None:
 
 
 def address_of(value: Value) -> int:
-    """The DDR address of `value`, from the attributes `allocate-ddr` left. Raises `CompileError` when they are missing."""
+    """The DDR address of `value`, as `allocate-ddr` left it. Raises `CompileError` when there is none."""
     owner = storage_of(value)
     address = owner.attributes.get(DDR_ADDRESS)
     if address is None:

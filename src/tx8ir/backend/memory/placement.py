@@ -34,7 +34,7 @@ class Buffer:
 
 @attrs.frozen
 class Placement:
-    """Where every buffer went: `offsets` in the order of the buffers, the bytes in use (`size`) and the lower `bound`."""
+    """Where the buffers went: `offsets` in their order, the bytes in use (`size`) and the lower `bound` of those."""
 
     offsets: tuple[int, ...]
     size: int
@@ -68,7 +68,7 @@ def place(buffers: Sequence[Buffer], *, alignment: int = 256, max_nodes: int = 2
 
 
 def _components(buffers: Sequence[Buffer]) -> Iterator[list[int]]:
-    """Groups of buffers between moments that no lifetime crosses: each can be placed alone. Size-0 buffers are left out."""
+    """Groups of buffers between moments that no lifetime crosses: each can be placed alone. Size 0 is left out."""
     order = sorted((i for i, b in enumerate(buffers) if b.size), key=lambda i: (buffers[i].start, i))
     group: list[int] = []
     end = -1
@@ -114,7 +114,9 @@ def _first_fit(buffers: Sequence[Buffer], order: Sequence[int]) -> list[int]:
     """Places buffers in `order`, each at the lowest gap among those already placed that live at the same time."""
     offsets = [-1] * len(buffers)
     for i in order:
-        taken = sorted((offsets[j], buffers[j].size) for j in order if offsets[j] >= 0 and buffers[i].overlaps(buffers[j]))
+        taken = sorted(
+            (offsets[j], buffers[j].size) for j in order if offsets[j] >= 0 and buffers[i].overlaps(buffers[j])
+        )
         offset = 0
         for low, size in taken:
             if offset + buffers[i].size <= low:

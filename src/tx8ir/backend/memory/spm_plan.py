@@ -17,7 +17,8 @@ __all__ = ["SpmPlan", "plan_spm"]
 @attrs.frozen
 class SpmPlan:
     """Addresses in SPM. `values[i]` has one address per buffer of `GroupBody.values[i]`; `imm` is ``(address, bytes)``
-    of each compute op's temporaries; `size` counts the bytes in use, `bound` the peak of live bytes."""
+    of each compute op's temporaries; `size` counts the bytes in use, `bound` the peak of live bytes.
+    """
 
     values: tuple[tuple[int, ...], ...]
     imm: tuple[tuple[int, int], ...]
@@ -38,9 +39,9 @@ def plan_spm(
     """Addresses that hold every slice in `forms`, or None when they do not fit the allocatable SPM.
 
     Steps are: 0 the loads, 1 + k compute op k, then the store. `kept` names values that stay over all time steps;
-    `buffers` is how many copies the other loads and the stored value have (2: the next step loads while this one computes).
-    `temporaries` gives the bytes each compute op takes. The result of an op that works in place takes over the buffer of
-    its operand when this one dies there.
+    `buffers` is how many copies the other loads and the stored value have (2: the next step loads while this one
+    computes). `temporaries` gives the bytes each compute op takes. The result of an op that works in place takes over
+    the buffer of its operand when this one dies there.
     """
     forms = list(forms)
     last_step = 1 + len(body.compute)
@@ -53,8 +54,8 @@ def plan_spm(
     for i, value in enumerate(body.values):
         root = owner[i]
         born = 0 if i < len(body.loads) else 1 + i - len(body.loads)
-        uses = [1 + k for k, op in enumerate(body.compute) if any(v is value for v in op.operands)]
-        dies = max([born, *uses, *([last_step] if value is body.stored else [])])
+        uses: list[int] = [1 + k for k, op in enumerate(body.compute) if any(v is value for v in op.operands)]
+        dies = max(born, *uses, last_step if value is body.stored else 0)
         moved = i < len(body.loads) or value is body.stored
         if i in kept:
             born, dies = 0, last_step
@@ -73,7 +74,8 @@ def plan_spm(
     base = target.spm_allocatable[0]
     at = {r: base + offset for r, offset in zip(roots, placement.offsets, strict=False)}
     addresses = tuple(
-        tuple(at[owner[i]] + c * size[owner[i]] for c in range(copies.get(owner[i], 1))) for i in range(len(body.values))
+        tuple(at[owner[i]] + c * size[owner[i]] for c in range(copies.get(owner[i], 1)))
+        for i in range(len(body.values))
     )
     imm = tuple(
         (base + offset if bytes_ else 0, bytes_)

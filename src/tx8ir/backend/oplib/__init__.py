@@ -12,9 +12,9 @@ from tx8ir.backend.oplib.interface import (
     AlignMode,
     Engine,
     InferLayout,
+    OperandSlices,
     OpLib,
     OpQuery,
-    OperandSlices,
     Sharding,
 )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import attrs
 
-__all__ = ["Box", "ceil_div", "window"]
+__all__ = ["Box", "ceil_div", "window", "window_box"]
 
 
 def ceil_div(a: int, b: int) -> int:
@@ -100,3 +100,33 @@ def window(
     if high < low:
         raise ValueError(f"output positions {start}..{start + extent - 1} of a window of {kernel} see padding only")
     return low, high - low + 1, low - first, last - high
+
+
+def window_box(
+    out: Box,
+    out_shape: Sequence[int],
+    in_shape: Sequence[int],
+    *,
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    pads: Sequence[int],
+    dilations: Sequence[int] = (1, 1),
+) -> tuple[Box, tuple[int, int, int, int]]:
+    """The NHWC input box that the output box `out` of a 2-D sliding window reads, and the slice's own pads.
+
+    `kernel`, `strides` and `dilations` are (height, width), `pads` (top, bottom, left, right). Batch and channels are
+    those of `out`. An axis that is not cut keeps the whole input and its pads.
+    """
+    box, own = out, list(pads)
+    for i in range(2):
+        axis = 1 + i
+        start, extent = out.axis(axis)
+        if extent == out_shape[axis]:
+            box = box.replace(axis, 0, in_shape[axis])
+            continue
+        low, size, before, after = window(
+            start, extent, in_shape[axis], kernel[i], strides[i], dilations[i], pads[2 * i]
+        )
+        box = box.replace(axis, low, size)
+        own[2 * i : 2 * i + 2] = before, after
+    return box, (own[0], own[1], own[2], own[3])

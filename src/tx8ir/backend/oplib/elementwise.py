@@ -12,7 +12,7 @@ from tx8ir.dialects import tx8be
 
 __all__ = ["UNARY_FUNCTIONS", "binary_unit"]
 
-UNARY_FUNCTIONS = {
+UNARY_FUNCTIONS: dict[type[Operation], str] = {
     tx8be.AbsOp: "abs",
     tx8be.RecipOp: "recip",
     tx8be.SquareOp: "square",

@@ -6,7 +6,6 @@ temporaries it takes) and the search (the clock cycles it needs).
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 

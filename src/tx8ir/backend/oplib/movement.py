@@ -9,9 +9,9 @@ from tx8ir.backend.oplib.interface import (
     ALL_OPERANDS,
     AlignMode,
     Engine,
+    OperandSlices,
     OpLib,
     OpQuery,
-    OperandSlices,
     Sharding,
 )
 from tx8ir.backend.oplib.kernel import Kernel
@@ -36,9 +36,7 @@ class ChannelNormLib(KernelModel[tx8be.ChannelNormOp]):
         src, dst = kernel.operand(0), kernel.result
         blocked = dst if self.op.direction else src
         fields = {"src": src.address, "dst": dst.address}
-        kernel.add(
-            "channelnorm", **fields, shape=blocked.nhwc, format=src.format.name, direction=self.op.direction
-        )
+        kernel.add("channelnorm", **fields, shape=blocked.nhwc, format=src.format.name, direction=self.op.direction)
 
 
 @Sharding.implement(tx8be.ChannelNormOp)

@@ -20,7 +20,8 @@ __all__ = ["AxisMap", "Walk", "identity", "split_dense", "split_levels", "walks"
 @attrs.frozen
 class AxisMap:
     """One axis of a copy: `extent` positions, read from source axis `source` (None: the same element again) beginning
-    at `source_start`, written to the destination axis of the same number beginning at `target_start`."""
+    at `source_start`, written to the destination axis of the same number beginning at `target_start`.
+    """
 
     extent: int
     source: int | None
@@ -31,7 +32,8 @@ class AxisMap:
 @attrs.frozen
 class Walk:
     """One affine copy. `levels` are ``(extent, source stride, target stride)``, outermost first; each innermost step
-    moves `segment` contiguous bytes. Offsets and strides are in bytes from the tensors' first byte."""
+    moves `segment` contiguous bytes. Offsets and strides are in bytes from the tensors' first byte.
+    """
 
     source: int
     target: int

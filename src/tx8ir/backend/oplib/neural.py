@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tx8ir.backend.errors import CompileError
-from tx8ir.backend.oplib.boxes import Box, window
+from tx8ir.backend.oplib.boxes import Box, window_box
 from tx8ir.backend.oplib.facts import optional_shape, shape_of
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, OperandSlices, Sharding
+from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
@@ -140,14 +140,15 @@ class ConvCuts(Model[tx8be.ConvOp]):
 
     def operand_slices(self, out: Box) -> OperandSlices:
         source, weight = shape_of(self.op.input), shape_of(self.op.weight)
-        box, pads = out, [0, 0, 0, 0]
-        for i in range(2):
-            start, extent = out.axis(1 + i)
-            low, size, before, after = window(
-                start, extent, source[1 + i], weight[i], self.op.strides[i], self.op.dilations[i], self.op.pads[2 * i]
-            )
-            box = box.replace(1 + i, low, size)
-            pads[2 * i : 2 * i + 2] = before, after
+        box, pads = window_box(
+            out,
+            shape_of(self.op.out),
+            source,
+            kernel=weight[:2],
+            strides=self.op.strides,
+            pads=self.op.pads,
+            dilations=self.op.dilations,
+        )
         start, extent = out.axis(3)
         if self.op.groups == 1:  # a depthwise convolution reads the channels it writes
             box = box.replace(3, 0, source[3])
@@ -157,4 +158,4 @@ class ConvCuts(Model[tx8be.ConvOp]):
             None if optional_shape(self.op.bias) is None else out.take([3]),
             None if optional_shape(self.op.psum) is None else out,
         ]
-        return OperandSlices(tuple(boxes), (pads[0], pads[1], pads[2], pads[3]))
+        return OperandSlices(tuple(boxes), pads)

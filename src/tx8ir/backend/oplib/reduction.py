@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tx8ir.backend.oplib.boxes import Box, window
+from tx8ir.backend.oplib.boxes import Box, window_box
 from tx8ir.backend.oplib.facts import shape_of
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, OperandSlices, Sharding
+from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.core import Model
@@ -87,12 +87,12 @@ class PoolCuts(Model[tx8be.PoolOp]):
         return window_granules((kh, kw), self.op.pads, last_axis_granule(self.op))
 
     def operand_slices(self, out: Box) -> OperandSlices:
-        box, pads = out, [0, 0, 0, 0]
-        shape = shape_of(self.op.x)
-        for i in range(2):
-            start, extent = out.axis(1 + i)
-            kernel, stride = self.op.kernel[i], self.op.strides[i]
-            low, size, before, after = window(start, extent, shape[1 + i], kernel, stride, 1, self.op.pads[2 * i])
-            box = box.replace(1 + i, low, size)
-            pads[2 * i : 2 * i + 2] = before, after
-        return OperandSlices((box,), (pads[0], pads[1], pads[2], pads[3]))
+        box, pads = window_box(
+            out,
+            shape_of(self.op.y),
+            shape_of(self.op.x),
+            kernel=self.op.kernel,
+            strides=self.op.strides,
+            pads=self.op.pads,
+        )
+        return OperandSlices((box,), pads)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.elementwise import binary_unit
 from tx8ir.backend.oplib.facts import optional_shape, shape_of
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, OperandSlices, Sharding
+from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.precision import narrow, widen

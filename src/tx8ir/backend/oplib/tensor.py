@@ -139,7 +139,9 @@ class Tsr:
             return (Segment(0, channels, 0, channels),)
         block = self.format.block
         cx, c0 = channel_blocking(channels, self.format)
-        segments = [Segment(cb * block, min((cb + 1) * block, channels), cb * self.hw * block, block) for cb in range(cx)]
+        segments = [
+            Segment(cb * block, min((cb + 1) * block, channels), cb * self.hw * block, block) for cb in range(cx)
+        ]
         if c0:
             segments.append(Segment(cx * block, channels, cx * self.hw * block, c0))
         return tuple(segments)

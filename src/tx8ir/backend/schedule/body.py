@@ -131,7 +131,7 @@ class GroupBody:
     def slice_for(self, out: Box) -> GroupSlice | None:
         """The slices that the box `out` of the stored value needs, from the store back to the loads.
 
-        A value with several readers gets the hull of what they read. None when a cut is not allowed somewhere on the way.
+        A value with several readers gets the hull of what they read. None when a cut is not allowed somewhere.
         """
         boxes: list[Box | None] = [None] * len(self.values)
         boxes[self.index[self.stored]] = out

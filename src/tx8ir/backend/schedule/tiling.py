@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 
 import attrs
 
 from tx8ir.backend.oplib.boxes import Box, ceil_div
 
-__all__ = ["Tiling", "factor_vectors", "score", "tile_boxes", "time_boxes", "tiles_used"]
+__all__ = ["Tiling", "factor_vectors", "axis_parts", "score", "steps_per_axis", "tile_boxes", "tiles_used", "time_box"]
 
 
 @attrs.frozen
@@ -61,7 +61,9 @@ def score(shape: Sequence[int], granules: Sequence[int | None], sharding: Sequen
     return (product - 1).bit_length()
 
 
-def tile_boxes(shape: Sequence[int], granules: Sequence[int | None], sharding: Sequence[int], tiles: int) -> list[Box | None]:
+def tile_boxes(
+    shape: Sequence[int], granules: Sequence[int | None], sharding: Sequence[int], tiles: int
+) -> list[Box | None]:
     """The box of each tile, by tile id; None for a tile without work. The last axis varies fastest with the id."""
     axes = [axis_parts(*axis) for axis in zip(shape, granules, sharding, strict=True)]
     boxes: list[Box | None] = []
@@ -74,12 +76,6 @@ def tile_boxes(shape: Sequence[int], granules: Sequence[int | None], sharding: S
 def steps_per_axis(largest: Sequence[int], slice_: Sequence[int]) -> tuple[int, ...]:
     """Time steps on each axis for tiles of at most `largest`."""
     return tuple(ceil_div(extent, size) for extent, size in zip(largest, slice_, strict=True))
-
-
-def time_boxes(tile: Box, slice_: Sequence[int], steps: Sequence[int]) -> Iterator[Box | None]:
-    """The box of every time step of one tile, in order (None: nothing left in this step); a last slice may be ragged."""
-    for index in itertools.product(*(range(n) for n in steps)):
-        yield time_box(tile, slice_, index)
 
 
 def time_box(tile: Box, slice_: Sequence[int], index: Sequence[int]) -> Box | None:

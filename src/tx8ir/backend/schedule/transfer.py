@@ -31,8 +31,8 @@ class Transfer:
 def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
     """How `box` of `whole` maps to `part`, a tensor of the box's extents.
 
-    A slice of a dense tensor is a strided box; one of a blocked tensor is, per batch, a walk over its channel blocks and
-    one for the C0 tail. Padding lanes are copied along where the slice's blocks are the tensor's.
+    A slice of a dense tensor is a strided box; one of a blocked tensor is, per batch, a walk over its channel blocks
+    and one for the C0 tail. Padding lanes are copied along where the slice's blocks are the tensor's.
 
     Raises:
         CompileError: the format packs several elements into a byte.
@@ -46,7 +46,9 @@ def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
         complete = start % block == 0 and (start + extent == whole.channels or (start + extent) % block == 0)
         if complete:
             whole, part = whole.padded(), part.padded()
-    axes = [AxisMap(extent, axis, start) for axis, (start, extent) in enumerate(zip(box.start, part.shape, strict=True))]
+    axes = [
+        AxisMap(extent, axis, start) for axis, (start, extent) in enumerate(zip(box.start, part.shape, strict=True))
+    ]
     return Transfer(tuple(split_dense(walks(whole, part, axes))), complete)
 
 

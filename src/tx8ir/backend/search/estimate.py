@@ -62,7 +62,7 @@ class Pricer:
         self._forms: dict[tuple[object, ...], _FormCost] = {}
 
     def price(self, tiling: Tiling, *, max_nodes: int = 0) -> list[Candidate]:
-        """The candidates that `tiling` gives, with one and with two buffers; empty when none fits or a cut is not allowed."""
+        """The candidates `tiling` gives, with one and two buffers; empty when none fits or a cut is not allowed."""
         steps = GroupSteps.make(self.body, tiling, self.tiles)
         try:
             per_tile = [[steps.of(tile, index) for index in steps.samples()] for tile in range(self.tiles)]
@@ -95,7 +95,13 @@ class Pricer:
         self, forms: list[GroupSlice], kept: frozenset[int], buffers: int, temporaries: list[int], max_nodes: int
     ) -> SpmPlan | None:
         return plan_spm(
-            self.body, forms, kept=kept, buffers=buffers, temporaries=temporaries, target=self.target, max_nodes=max_nodes
+            self.body,
+            forms,
+            kept=kept,
+            buffers=buffers,
+            temporaries=temporaries,
+            target=self.target,
+            max_nodes=max_nodes,
         )
 
     def _tile_cycles(self, costs: list[_FormCost], kept: frozenset[int], steps: int, buffers: int) -> int:

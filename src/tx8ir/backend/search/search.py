@@ -16,7 +16,7 @@ __all__ = ["find_tiling", "shardings"]
 
 
 def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
-    """The candidate shardings: all vectors with product `tiles`, and the unsharded one, those that use most tiles first.
+    """The candidate shardings: all vectors with product `tiles`, and the unsharded one; those with most tiles first.
 
     Vectors that cut the result into the same boxes are given once.
     """
@@ -34,9 +34,7 @@ def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda v: key[v])
 
 
-def find_tiling(
-    body: GroupBody, target: Target, tiles: int, *, given: tuple[int, ...] | None = None
-) -> Candidate:
+def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
     """The cheapest candidate; among equals the one with the fewest steps, then the one that uses most tiles.
 
     `given` is the only sharding to consider when it is not None.

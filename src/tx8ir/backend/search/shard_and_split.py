@@ -35,8 +35,8 @@ class ShardAndSplit(Pass):
 
     Leaves `tile_parallel.shape_spatial_sharding` (parts per axis of the stored result) on the `StoreVar`, and on every
     op `dev_info.temporal_mem_slice` (extents of its slice in the first time step) and, when the time steps alternate
-    between two buffers, `multi_buf_en` / `multi_buf_num`. Groups that are equal up to names and constants reuse a result
-    and name its group in `template_id`. A `tile_parallel` with `sharding_is_given` is taken as it is.
+    between two buffers, `multi_buf_en` / `multi_buf_num`. Groups that are equal up to names and constants reuse a
+    result and name its group in `template_id`. A `tile_parallel` with `sharding_is_given` is taken as it is.
 
     Assumes: loads and stores are in place. Cost: linear in groups; per distinct group about 40 shardings.
     Raises `CompileError` when no slice of a group fits.
@@ -77,7 +77,9 @@ def _given(body: GroupBody) -> tuple[int, ...] | None:
         return None
     sharding = parallel.shape_spatial_sharding
     if len(sharding) != len(body.shape) or min(sharding, default=1) < 1:
-        raise CompileError(f"sharding {list(sharding)} is given for a result of shape {list(body.shape)}", op=body.store)
+        raise CompileError(
+            f"sharding {list(sharding)} is given for a result of shape {list(body.shape)}", op=body.store
+        )
     return sharding
 
 
