@@ -84,7 +84,8 @@ def decode_gemm(op: GemmOp) -> Step:
         product = np.matmul(
             lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.swapaxes(-1, -2) if transpose_rhs else rhs
         )
-        sums.finish(machine, product.reshape(len(product), *out_shape), placed[2:])
+        # Where both factors are one for the whole batch, so is their product.
+        sums.finish(machine, np.broadcast_to(product[:, :, None], (len(product), *out_shape)), placed[2:])
 
     return step
 
