@@ -6,9 +6,13 @@ patterns below need to know one operation only. All of them ask for `vtensor`s: 
 
 from __future__ import annotations
 
-from tx8ir.core import Operation, Value, VTensorType
-from tx8ir.dialects import pd
+import math
 
+from tx8ir.core import Operation, RankedTensor, Value, VTensorType
+from tx8ir.dialects import pd
+from tx8ir.dialects.pd.elementwise_unary import ElementwiseUnaryOp
+
+from ..constants import splat_value
 from ..rewriter import Rewriter, pattern
 from .registry import canonicalization
 
@@ -17,6 +21,10 @@ def static_value(value: Value) -> VTensorType | None:
     """The type of a `vtensor` of static shape without an extent of 0 (which `pd.reshape` cannot spell), else None."""
     kind = value.type
     return kind if isinstance(kind, VTensorType) and kind.is_static and 0 not in kind.shape else None
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    return value.type.shape if isinstance(value.type, RankedTensor) else ()
 
 
 def moves_unit_axes_only(shape: tuple[int, ...], perm: tuple[int, ...]) -> bool:
@@ -164,27 +172,88 @@ def split_in_one(op: pd.SplitOp, rewriter: Rewriter) -> bool:
 
 
 @canonicalization
+@pattern(pd.TransposeOp)
+def transpose_of_reshaped_transpose(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
+    """transpose(reshape(transpose(x))) → reshape(transpose(transpose(x))) when the reshape adds and drops axes of extent 1
+    only; the transposes then merge."""
+    kind = static_value(op.out)
+    between = op.x.defining_op
+    if kind is None or not isinstance(between, pd.ReshapeOp) or not between.out.has_one_use:
+        return False
+    source, middle = static_value(between.x), static_value(op.x)
+    if source is None or middle is None or not isinstance(between.x.defining_op, pd.TransposeOp):
+        return False
+    long_source = [axis for axis, extent in enumerate(source.shape) if extent != 1]
+    long_middle = [axis for axis, extent in enumerate(middle.shape) if extent != 1]
+    if [source.shape[axis] for axis in long_source] != [middle.shape[axis] for axis in long_middle]:
+        return False
+    order = iter([long_source[long_middle.index(axis)] for axis in positive(op.perm) if middle.shape[axis] != 1])
+    perm = tuple(next(order) if extent != 1 else axis for axis, extent in enumerate(source.shape))
+    moved = rewriter.insert(pd.TransposeOp(between.x, perm=perm))
+    rewriter.replace(op, pd.ReshapeOp(moved, shape=kind.shape))
+    return True
+
+
+@canonicalization
+@pattern(ElementwiseUnaryOp, pd.CastOp, pd.AddOp, pd.SubtractOp, pd.MultiplyOp, pd.DivideOp, pd.MaximumOp, pd.MinimumOp)
+def elementwise_of_transpose(op: Operation, rewriter: Rewriter) -> bool:
+    """f(transpose(x)) → transpose(f(x)) for an operation on one value, or on one and a splat of one element, when nothing else
+    uses the transpose: it then meets what it can cancel against."""
+    result = op.results[0].type
+    if not isinstance(result, VTensorType):
+        return False
+    inner, operands = None, list(op.operands)
+    for index, value in enumerate(op.operands):
+        definer = value.defining_op
+        if isinstance(definer, pd.TransposeOp) and inner is None and len(definer.perm) == result.rank:
+            if not value.has_one_use or value.type.__class__ is not VTensorType:
+                return False
+            inner, operands[index] = definer, definer.x
+        elif splat_value(value) is None or math.prod(_shape(value)) != 1:
+            return False
+    if inner is None:
+        return False
+    perm = positive(inner.perm)
+    kind = result.with_shape(result.shape[axis] for axis in invert(perm))
+    new = rewriter.insert(op.__class__.create(operands, [kind], op.attributes))
+    rewriter.replace(op, pd.TransposeOp(new.results[0], perm=perm))
+    return True
+
+
+@canonicalization
 @pattern(pd.MatmulOp)
 def matmul_of_transpose(op: pd.MatmulOp, rewriter: Rewriter) -> bool:
-    """matmul of a transpose of the last two axes → matmul with `transpose_x` / `transpose_y` flipped."""
+    """matmul of a transpose that makes the last axis the last but one → `transpose_x` / `transpose_y` flipped, and what is
+    left of the transpose keeps rows whole."""
     if op.out.type.__class__ is not VTensorType:
         return False
-    x, y = _untransposed(op.x), _untransposed(op.y)
+    x, y = _rows_kept(op.x), _rows_kept(op.y)
     if x is None and y is None:
         return False
+    operands: list[Value] = []
+    for value, perm in ((op.x, x), (op.y, y)):
+        transpose = value.defining_op
+        if perm is None or not isinstance(transpose, pd.TransposeOp):
+            operands.append(value)
+        elif perm == tuple(range(len(perm))):
+            operands.append(transpose.x)
+        else:
+            operands.append(rewriter.insert(pd.TransposeOp(transpose.x, perm=perm)).out)
     new = pd.MatmulOp(
-        op.x if x is None else x,
-        op.y if y is None else y,
-        transpose_x=op.transpose_x != (x is not None),
-        transpose_y=op.transpose_y != (y is not None),
+        *operands, transpose_x=op.transpose_x != (x is not None), transpose_y=op.transpose_y != (y is not None)
     )
     rewriter.replace(op, new)
     return True
 
 
-def _untransposed(value: Value) -> Value | None:
+def _rows_kept(value: Value) -> tuple[int, ...] | None:
+    """The permutation left when the exchange of the last two axes is taken out of the transpose that made `value`; None when
+    it would not keep the last axis in place, or another user needs the transpose as it is."""
     op: Operation | None = value.defining_op
     if not isinstance(op, pd.TransposeOp) or len(op.perm) < 2:
         return None
-    rank = len(op.perm)
-    return op.x if positive(op.perm) == (*range(rank - 2), rank - 1, rank - 2) else None
+    perm = positive(op.perm)
+    left = (*perm[:-2], perm[-1], perm[-2])
+    if left[-1] != len(perm) - 1 or not (value.has_one_use or left == tuple(range(len(perm)))):
+        return None
+    return left
