@@ -1,5 +1,5 @@
 # Needs make and a Python >= 3.11 with the venv module; everything else is installed into .venv.
-#   make demo          compile and simulate the bundled models, checked against the reference
+#   make demo          compile and simulate the bundled models, checked against references
 #   make test          format, lint, types, import rules, test suites (what CI runs)
 #   make test-nightly  long property tests and tests marked `nightly`
 #   make bench         benchmarks, results under build/bench
@@ -42,9 +42,17 @@ $(BENCH_STAMP): $(STAMP)
 .PHONY: setup
 setup: $(STAMP)
 
+# Each bundled model in two formats: compiled, simulated, compared with the interpreter and with PyTorch's answers.
+DEMO_RUNS := resnet18/fp32 resnet18/bf16 gpt2/fp32 gpt2/bf16
+
 .PHONY: demo
 demo: $(STAMP)
-	@$(BIN)/python examples/demo.py
+	@for run in $(DEMO_RUNS); do \
+		model=tests/data/models/$${run%/*}; \
+		echo "$$ tx8ir run $$model/model.onnx --inputs $$model/data.npz --dtype $${run#*/} --check"; \
+		$(BIN)/tx8ir run $$model/model.onnx --inputs $$model/data.npz --dtype $${run#*/} --check; \
+	done
+	@echo "demo: $(words $(DEMO_RUNS)) runs, every output within its bound"
 
 .PHONY: lint
 lint: $(STAMP)

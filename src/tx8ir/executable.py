@@ -219,15 +219,18 @@ def compile(
     done: list[Stage] = []
     texts: dict[str, str] = {}
     spm_peak = 0
+    formats: tuple[str, ...] = ()
     started = time.perf_counter()
 
     def on_stage(finished: Pass, now: Program, seconds: float) -> None:
-        nonlocal started, spm_peak
+        nonlocal started, spm_peak, formats
         seconds = time.perf_counter() - started
         count = 0
         for op in now.module.walk():
             count += 1
             spm_peak = max(spm_peak, _spm_size(op.attributes))
+        if finished.name == "convert-dtype":
+            formats = _float_formats(now)
         done.append(Stage(finished.name, seconds, count, dict(finished.statistics)))
         if keep_stages:
             texts[finished.name] = str(now)
@@ -242,7 +245,7 @@ def compile(
     manager.run(working, verify_each=True, on_stage=on_stage)
     report = CompileReport(
         target=f"{target.name} ({target.profile.name} profile)",
-        dtype=options.dtype or "the program's own formats",
+        formats=formats,
         stages=tuple(done),
         ops_by_dialect=dict(ops_by_dialect),
         instructions=_count_instructions(working),
@@ -332,6 +335,7 @@ class Executable:
             target = target_with(**manifest["target"])
             ports = {side: [Port(**port) for port in manifest["signature"][side]] for side in ("inputs", "outputs")}
             compilation = manifest["compilation"]
+            compilation["formats"] = tuple(compilation["formats"])
             compilation["stages"] = tuple(Stage(**stage) for stage in compilation["stages"])
             report = CompileReport(**compilation)
         except (ValueError, KeyError, TypeError) as error:
@@ -424,6 +428,12 @@ def _to_device(port: Port, array: NDArray[Any], scalar: ScalarType) -> NDArray[A
 def _to_port(port: Port, array: NDArray[Any]) -> NDArray[Any]:
     """A result in the type the source program declares: widening, therefore exact."""
     return array.astype(port.dtype, copy=False)
+
+
+def _float_formats(program: Program) -> tuple[str, ...]:
+    types = (value.type for op in program.module.walk() for value in op.results)
+    elements = {kind.element.format for kind in types if isinstance(kind, RankedTensor)}
+    return tuple(sorted(element.name for element in elements if element.is_float))
 
 
 def _spm_size(attributes: Mapping[str, Any]) -> int:

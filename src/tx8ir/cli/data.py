@@ -52,13 +52,16 @@ def read_data(path: Path | None, signature: Signature) -> Data:
         return Data({}, {})
     if not path.exists():
         raise InputError(f"no such file: {path}")
+    arrays: dict[str, NDArray[Any]] | None = None
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{path} is a single array; expected an .npz archive of named arrays")
-            arrays: dict[str, NDArray[Any]] = {key: archive[key] for key in archive.files}
+        loaded: Any = np.load(path, allow_pickle=False)
+        if isinstance(loaded, np.lib.npyio.NpzFile):
+            with loaded:
+                arrays = {key: loaded[key] for key in loaded.files}
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise InputError(f"{path} cannot be read as an .npz archive: {error}") from error
+    if arrays is None:
+        raise InputError(f"{path} is a single array; expected an .npz archive of named arrays")
     names = {port.name for port in signature.inputs}
     outputs = [port.name for port in signature.outputs]
     inputs: dict[str, NDArray[Any]] = {}
@@ -75,6 +78,6 @@ def read_data(path: Path | None, signature: Signature) -> Data:
         else:
             raise InputError(
                 f"{path}: '{key}' is neither an input, as NAME or in_NAME ({', '.join(sorted(names)) or 'none'}), nor "
-                f" a reference (out_I or ref64_I with I < {len(outputs)})"
+                f"a reference (out_I or ref64_I with I < {len(outputs)})"
             )
     return Data(inputs, references)

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tx8ir.core import Builder, FunctionType, Program, ScalarType
 from tx8ir.dialects import func, tx8be
-from tx8ir.executable import CompileOptions, Dtype, Signature, compile, lower, prepare_inputs
+from tx8ir.executable import CompileOptions, Dtype, InputError, Signature, compile, lower, prepare_inputs
 from tx8ir.interpreter import Interpreter
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import Format
@@ -147,7 +147,7 @@ def check_outputs(
     program: the source program; `options` are those it was compiled with.
     references: label to outputs by name; a reference need not have every output.
 
-    Raises `ValueError` when a reference has an output the program does not have or of another shape.
+    Raises `InputError` when a reference has an output the program does not have or of another shape.
     """
     ports = {port.name: port for port in Signature.of(program).outputs}
     exact = Interpreter(program, "fp64").run(inputs)
@@ -162,7 +162,7 @@ def check_outputs(
         for name, array in reference.items():
             if name not in ports or array.shape != exact[name].shape:
                 known = ", ".join(map(str, ports.values()))
-                raise ValueError(f"{label} has '{name}' of shape {array.shape}; outputs of the program are {known}")
+                raise InputError(f"{label} has '{name}' of shape {array.shape}; outputs of the program are {known}")
             bound = bounds[name]
             dtype = _DTYPE_OF_NUMPY.get(array.dtype.name)
             if dtype is not None:

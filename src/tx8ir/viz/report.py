@@ -72,6 +72,7 @@ class Stage:
 class CompileReport:
     """What `tx8ir.compile` did.
 
+    formats: the floating-point formats that it computes in.
     ops_by_dialect: operations of the source program by dialect name.
     instructions: instructions of the compiled program by class (text name without the `tx8.` prefix).
     spm_peak_bytes: highest scratch-pad use of any group, per tile; `spm_bytes` is what the allocator may use.
@@ -79,7 +80,7 @@ class CompileReport:
     """
 
     target: str
-    dtype: str
+    formats: tuple[str, ...]
     stages: tuple[Stage, ...]
     ops_by_dialect: Mapping[str, int]
     instructions: Mapping[str, int]
@@ -95,8 +96,9 @@ class CompileReport:
     @property
     def tables(self) -> tuple[Table, ...]:
         """The report as tables: stages, then the compiled program."""
+        formats = " and ".join(self.formats) or "integers"
         stages = Table(
-            f"compiled for {self.target} in {self.dtype}: {self.seconds:.2f} s",
+            f"compiled for {self.target} in {self.seconds:.2f} s, computing in {formats}",
             ("stage", "ms", "ops after", "counted"),
             tuple(
                 (
