@@ -60,6 +60,29 @@ def test_main_takes_and_gives_arrays_by_their_public_names():
     assert [array.dtype for array in outputs.values()] == [np.float32, np.bool_]
 
 
+def test_a_backend_graph_gives_its_outputs_in_one_tuple():
+    program = tx8ir.parse("""
+        func.func @main(%a: !pd.vtensor<2xf32>) -> tuple<!pd.vtensor<2xf32>, !pd.vtensor<2xf32>>
+            attributes {result_names = ["same", "double"]} {
+          %0 = "tx8be.Input"(%a) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+          %1 = "tx8be.Group"(%0) ({
+          ^bb0(%x: !pd.vtensor<2xf32>):
+            %4 = "tx8be.None"() : () -> none
+            %5 = "tx8be.Mul"(%x, %4) {scalar = 2.0 : f64} : (!pd.vtensor<2xf32>, none) -> !pd.vtensor<2xf32>
+            "tx8be.Return"(%5) : (!pd.vtensor<2xf32>) -> ()
+          }) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+          %2 = "tx8be.Tuple"(%0, %1) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>)
+            -> tuple<!pd.vtensor<2xf32>, !pd.vtensor<2xf32>>
+          %3 = "tx8be.Output"(%2) : (tuple<!pd.vtensor<2xf32>, !pd.vtensor<2xf32>>)
+            -> tuple<!pd.vtensor<2xf32>, !pd.vtensor<2xf32>>
+          return %3 : tuple<!pd.vtensor<2xf32>, !pd.vtensor<2xf32>>
+        }
+    """)
+    program.verify()
+    outputs = evaluate(program, {"arg0": np.float32([1, 2])})
+    assert {name: array.tolist() for name, array in outputs.items()} == {"same": [1, 2], "double": [2, 4]}
+
+
 def test_parameters_come_from_the_store_and_constants_from_the_text():
     program = tx8ir.parse("""
         func.func @main() -> !pd.vtensor<2xf32> {
@@ -310,6 +333,21 @@ def test_an_operation_without_compute_is_named_with_its_place():
     assert caught.value.op.name == "test.opaque"
     assert "test_evaluate.py" in str(caught.value)
     assert isinstance(caught.value, IrError)
+
+
+def test_an_unverified_program_that_uses_a_value_too_early():
+    def build(x):
+        first, second = pd.relu(x), pd.abs(x)
+        first.set_operand(0, second.out)
+        return first.out
+
+    program = Program.empty()
+    with Builder.at_end(program.body):
+        main = func.FuncOp(sym_name="main", function_type=FunctionType([V2], [V2]))
+    with Builder.at_end(main.body.block):
+        func.ReturnOp((build(main.body.block.args[0]),))
+    with pytest.raises(EvaluationError, match=r"pd\.relu uses a value that is not computed yet; verify the program"):
+        evaluate(program, {"arg0": np.float32([1, 2])})
 
 
 class LyingOp(Op, name="test.lying"):

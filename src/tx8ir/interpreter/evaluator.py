@@ -122,7 +122,8 @@ class Interpreter:
     Nothing recurses: depth of calls and regions is bounded by memory only. A value is freed after its last use.
 
     Args:
-        program: what to run. A `set_parameter` in it writes `program.weights`. The graph must not change between runs.
+        program: what to run, verified. The graph must not change between runs. A `set_parameter` in it writes
+            `program.weights`.
         precision: see `Precision`.
         observer: called after each operation with its results.
     """
@@ -165,7 +166,11 @@ class Interpreter:
         arguments = [run.feed(name, _tensor(name, type_)) for name, type_ in self.program.inputs.items()]
         with np.errstate(all="ignore"):  # infinities and NaN are values here, as in IEEE 754
             results = self._run_block(main.body.block, arguments, run)
-        for (name, type_), value in zip(self.program.outputs.items(), results, strict=True):
+        types: tuple[Type, ...] = main.function_type.results
+        if len(types) == 1 and isinstance(types[0], TupleType):  # a backend graph gives its outputs in one tuple
+            types, results = types[0].elements, cast("tuple[RuntimeValue, ...]", results[0])
+        names: tuple[str, ...] = main.result_names or tuple(f"result{i}" for i in range(len(types)))
+        for name, type_, value in zip(names, types, results, strict=True):
             run.fetch(name, cast("NDArray[Any]", value), _tensor(name, type_).element)
         return run.outputs
 
@@ -175,19 +180,21 @@ class Interpreter:
         while True:
             frame = frames[-1]
             step = next(frame.steps, None)
+            operands: list[RuntimeValue] = []
+            outcome: Outcome = operands
+            if step is not None:
+                try:
+                    operands += [frame.read(value) for value in step.operands]
+                    if not step.is_terminator:
+                        outcome = self._start(step, operands, run)
+                except Exception as error:
+                    raise _failure(step.op, error) from error
             if step is None or step.is_terminator:
-                results: Sequence[RuntimeValue] = () if step is None else [frame.read(v) for v in step.operands]
                 frames.pop()
                 if not frames:
-                    return results
-                self._resume(frames, results)
-                continue
-            operands = [frame.read(value) for value in step.operands]
-            try:
-                outcome = self._start(step, operands, run)
-            except Exception as error:
-                raise _failure(step.op, error) from error
-            if isinstance(outcome, Generator):
+                    return operands
+                self._resume(frames, operands)
+            elif isinstance(outcome, Generator):
                 frame.waiting, frame.asker = step, outcome
                 self._resume(frames, None)
             else:
@@ -196,7 +203,10 @@ class Interpreter:
     def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run) -> Outcome:
         """Evaluate one operation, or start evaluating one that has blocks to run."""
         if step.evaluate is not None:
-            return step.evaluate.evaluate(run, operands)
+            outcome = step.evaluate.evaluate(run, operands)
+            if not isinstance(outcome, Generator):
+                _check_count(outcome, step.results)
+            return outcome
         if step.compute is None:
             raise EvaluationError("cannot be evaluated: it implements neither Compute nor Evaluate")
         computed = step.compute.compute(*operands)

@@ -8,17 +8,28 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Model, RankedTensor, ScalarType
+from tx8ir.core import Model, RankedTensor, ScalarType, Type
 from tx8ir.dialects import builtin, func, pd
 
 from .arrays import EvaluationError, load, round_result, store
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Outcome, RuntimeValue
 
 
-def _element(type_: object) -> ScalarType:
+def _element(type_: Type) -> ScalarType:
     if not isinstance(type_, RankedTensor):
         raise EvaluationError(f"has a value of type {type_}; expected a tensor")
     return type_.element
+
+
+def read_variable(evaluator: Evaluator, name: str, type_: Type) -> NDArray[Any]:
+    """The data of a variable of the program's store. Raises EvaluationError if it is missing or of another type."""
+    weights = evaluator.program.weights
+    if name not in weights:
+        raise EvaluationError(f"reads parameter {name!r}, which the program's weights do not have")
+    variable = weights[name]
+    if not isinstance(type_, RankedTensor) or variable.type.to_tensor() is not type_.to_tensor():
+        raise EvaluationError(f"reads parameter {name!r} as {type_}; the variable is {variable.type}")
+    return load(variable.numpy(), type_.element, evaluator.precision)
 
 
 @Evaluate.implement(pd.FeedOp)
@@ -46,14 +57,7 @@ class GetParameterEvaluate(Model[builtin.GetParameterOp], Evaluate):
     """Reads a variable of the program's store."""
 
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
-        name, type_ = self.op.parameter, self.op.out.type
-        weights = evaluator.program.weights
-        if name not in weights:
-            raise EvaluationError(f"reads parameter {name!r}, which the program's weights do not have")
-        variable = weights[name]
-        if not isinstance(type_, RankedTensor) or variable.type.to_tensor() is not type_.to_tensor():
-            raise EvaluationError(f"reads parameter {name!r} as {type_}; the variable is {variable.type}")
-        return (load(variable.numpy(), type_.element, evaluator.precision),)
+        return (read_variable(evaluator, self.op.parameter, self.op.out.type),)
 
 
 @Evaluate.implement(builtin.SetParameterOp)
