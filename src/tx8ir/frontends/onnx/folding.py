@@ -19,7 +19,7 @@ from .ops import CONVERTERS
 from .tensors import Known
 
 SMALL: Final = 4096
-"""Floating-point tensors up to this many elements are folded on import; larger ones are left to the passes."""
+"""Operators with a converter are folded up to this many elements of each input; larger work is left to the passes."""
 
 LARGEST: Final = 1 << 26
 """No node is folded whose result would have more elements than this."""
@@ -30,13 +30,11 @@ _RANDOM: Final = frozenset(
 
 
 def can_fold(proto: onnx.NodeProto, inputs: Sequence[Known | None]) -> bool:
-    """Whether a node is to be evaluated now: no randomness, no subgraphs, and shape-like data or no other way."""
+    """Whether a node is to be evaluated now: no randomness, no subgraph, and little data or no other way."""
     known = [tensor for tensor in inputs if tensor is not None]
     if not known or proto.op_type in _RANDOM or any(a.type == a.GRAPH or a.type == a.GRAPHS for a in proto.attribute):
         return False
-    if proto.op_type not in CONVERTERS:
-        return True
-    return all(not tensor.type.element.is_float or tensor.type.num_elements <= SMALL for tensor in known)
+    return proto.op_type not in CONVERTERS or all(tensor.type.num_elements <= SMALL for tensor in known)
 
 
 def fold(node: Node, proto: onnx.NodeProto, inputs: Sequence[Known | None], opset: int) -> list[Known | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,9 @@ from .ops import CONVERTERS
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """The two spellings of the standard operator set's domain."""
+
+_FOLDED = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
+"""Operators with a body that loops at run time; with constant inputs they are folded instead, body or not."""
 
 
 @attrs.frozen(eq=False)
@@ -49,6 +52,7 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.
     model, file, folder = _decode(source)
     if not model.HasField("graph") or not model.ir_version:
         raise OnnxImportError("is not an ONNX model, or is truncated: it has no graph or no IR version", file=file)
+    _check_names(model, file)
     opset = _opset(model, file)
     if model.graph.sparse_initializer:
         raise OnnxImportError("has sparse initialisers; only dense ones are supported", file=file, opset=opset)
@@ -74,6 +78,25 @@ def _decode(
     except DecodeError as error:
         message = f"is not an ONNX model, or is truncated: its {len(content)} bytes do not decode ({error})"
         raise OnnxImportError(message, file=file) from error
+
+
+def _check_names(model: onnx.ModelProto, file: str) -> None:
+    """Refuse names that are not UTF-8, which protobuf hands over as bytes."""
+    for name in _names(model):
+        if not isinstance(name, str):
+            raise OnnxImportError(f"is not a sound ONNX model: the name {name!r} is not UTF-8", file=file)
+
+
+def _names(model: onnx.ModelProto) -> Iterator[object]:
+    graph = model.graph
+    yield from (entry.domain for entry in model.opset_import)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
+    for value in (*graph.input, *graph.output):
+        yield value.name
+        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+    yield from (tensor.name for tensor in graph.initializer)
 
 
 def _opset(model: onnx.ModelProto, file: str) -> int:
@@ -115,6 +138,8 @@ def _inline_functions(model: onnx.ModelProto, file: str, opset: int) -> onnx.Gra
 
 
 def _has_body(operator: str, opset: int) -> bool:
+    if operator in _FOLDED:
+        return False
     try:
         schema: Any = onnx.defs.get_schema(operator, opset, "")  # onnx's stub lacks the two properties
     except onnx.defs.SchemaError:
