@@ -63,7 +63,6 @@ class MappedFile:
         """Open `path`. The mapping itself is made when the first byte is asked for.
 
         Raises:
-        ------
             WeightError: the file does not exist or cannot be read.
         """
         try:
@@ -95,7 +94,6 @@ class MappedTensor:
     """A dense little-endian tensor inside a mapped file; nothing is read until `__array__` is called.
 
     Attributes:
-    ----------
         file: the mapped file, shared by all its tensors.
         offset: position of the first element, in bytes from the start of the file.
         element: element type the bytes are read as.
@@ -108,7 +106,6 @@ class MappedTensor:
         """Describe the tensor.
 
         Raises:
-        ------
             WeightError: the bytes would lie outside the file.
         """
         self.file = file
@@ -163,7 +160,6 @@ def resolve_inside(folder: Path, relative: str, *, owner: str) -> Path:
         owner: what names the path, for the message (`"external data of tensor 'w'"`).
 
     Raises:
-    ------
         WeightError: the path is empty or leaves the folder.
     """
     root = folder.resolve()
@@ -232,7 +228,6 @@ def read_header(path: Path) -> tuple[dict[str, MappedTensor], dict[str, str]]:
     """Check the header of a safetensors file; return its tensors and its metadata, both in header order.
 
     Raises:
-    ------
         WeightError: the file is missing, truncated or malformed; tensors overlap, leave gaps, or reach out of the file.
     """
     file = MappedFile(path)

@@ -22,6 +22,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from .attributes import scalar_type_of
 from .safetensors import (
     ELEMENT_OF_CODE,
     METADATA,
@@ -39,11 +40,6 @@ DEFAULT_ALIGNMENT: Final = 256
 """Natural alignment of a tensor in TX8 memory, in bytes (machine.md section 1)."""
 
 _VARIABLES = "tx8ir.variables"
-_ELEMENT_OF_DTYPE: Final = {
-    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool": "i1",
-    "int64": "i64", "int32": "i32", "int16": "i16", "int8": "i8", "int4": "i4",
-    "uint64": "ui64", "uint32": "ui32", "uint16": "ui16", "uint8": "ui8", "uint4": "ui4",
-}  # fmt: skip
 
 
 @runtime_checkable
@@ -63,13 +59,6 @@ class SupportsDLPack(Protocol):
 
 
 TensorData = SupportsArray | SupportsDLPack
-
-
-def _element_for(dtype: np.dtype[Any]) -> ScalarType:
-    name = _ELEMENT_OF_DTYPE.get(dtype.name)
-    if name is None:
-        raise WeightError(f"data type {dtype} has no scalar type; supported are {', '.join(_ELEMENT_OF_DTYPE)}")
-    return ScalarType.of(name)
 
 
 def _as_numpy(data: object) -> NDArray[Any]:
@@ -129,7 +118,6 @@ class Variable:
     """One weight: a declared type and the data behind it.
 
     Attributes:
-    ----------
         type: the declared type, with a static shape.
         data: anything with `__array__` or `__dlpack__`. May be assigned; the new data must fit the type.
         is_mutable: whether some program attached to the store may write it (`set_parameter`, or through an alias).
@@ -137,7 +125,6 @@ class Variable:
         alignment: wanted alignment in device memory, in bytes, a power of two.
 
     Raises:
-    ------
         WeightError: shape or element type of the data differ from the declared type. The data is not read for this
             check if it has NumPy's `shape` and `dtype`.
     """
@@ -249,7 +236,6 @@ class WeightStore(MutableMapping[str, Variable]):
             alignment: wanted alignment in device memory, in bytes.
 
         Raises:
-        ------
             WeightError: the name is taken, or the data does not fit the type.
         """
         _check_name(name)
@@ -260,10 +246,10 @@ class WeightStore(MutableMapping[str, Variable]):
         try:
             if type is None:
                 shape, kind = _described(data)
-                type = VTensorType(shape, kind if isinstance(kind, ScalarType) else _element_for(kind))
+                type = VTensorType(shape, kind if isinstance(kind, ScalarType) else scalar_type_of(kind))
             variable = Variable(type, data, is_mutable, alignment)
-        except WeightError as error:
-            raise WeightError(f"weight {name!r}: {error.message}") from error
+        except (WeightError, TypeError) as error:
+            raise WeightError(f"weight {name!r}: {error}") from error
         self._variables[name] = variable
         return variable
 
@@ -312,7 +298,6 @@ class WeightStore(MutableMapping[str, Variable]):
         the file's metadata, where `load` finds them. Mutability is not: it follows from the programs that use a store.
 
         Raises:
-        ------
             WeightError: the file cannot be written, or data cannot be read as its type says.
         """
         path = Path(path)
@@ -359,11 +344,9 @@ class WeightStore(MutableMapping[str, Variable]):
             types: declared types by name; each must be in the file and fit. Other weights get the type of the file.
 
         Returns:
-        -------
             The weights in the order of the file, all immutable, mapped and not yet read.
 
         Raises:
-        ------
             WeightError: the file is missing, truncated or malformed, or a weight is missing or differs from `types`.
         """
         path = Path(path)
