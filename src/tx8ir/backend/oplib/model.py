@@ -11,8 +11,9 @@ from tx8ir.backend.oplib.interface import OperandSlices, OpQuery
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
 from tx8ir.core import Model, Operation
 from tx8ir.target.chip import TX8, Target
+from tx8ir.target.layout import aligned_channels
 
-__all__ = ["ElementwiseSharding", "KernelModel", "last_axis_granule", "rank_layout"]
+__all__ = ["ElementwiseSharding", "KernelModel", "column_granule", "last_axis_granule", "rank_layout"]
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -26,6 +27,18 @@ def last_axis_granule(op: Operation) -> int:
     """Elements of one channel block of the result: 128 for 1-byte formats, else 64."""
     format = format_of(op.results[0])
     return 1 if format.is_packed else format.block
+
+
+def column_granule(op: Operation) -> int:
+    """Where the output channels of a neural engine op may be cut.
+
+    The engine takes 16 columns at a time, so each tile needs the weights of its own 16 only; with padding lanes in the
+    result cuts stay at channel blocks, as the padding must be written by the tile that has the last block.
+    """
+    block = last_axis_granule(op)
+    channels = shape_of(op.results[0])[-1]
+    padded = aligned_channels(channels, format_of(op.results[0])) != channels
+    return block if padded else TX8.profile.ne_step[1]
 
 
 class KernelModel(Model[OpT]):

@@ -146,6 +146,17 @@ class Tsr:
             segments.append(Segment(cx * block, channels, cx * self.hw * block, c0))
         return tuple(segments)
 
+    def covers_blocks(self, start: int, extent: int) -> bool:
+        """Whether the slice of channels ``[start, start + extent)`` has no padding lane but those of this tensor.
+
+        True for cuts at channel blocks, and for cuts inside a block whose extent is a full C0 tail (4, 8, 16, 32, …).
+        """
+        if not self.blocked:
+            return True
+        block, stop = self.format.block, start + extent
+        at_blocks = start % block == 0 and (stop == self.channels or stop % block == 0)
+        return at_blocks or aligned_channels(extent, self.format) == extent
+
     def padded(self) -> Tsr:
         """The tensor whose logical channels are this one's lanes: the same bytes, without padding."""
         return self if self.lanes == self.channels else self.with_channels(self.lanes, self.address)

@@ -155,9 +155,11 @@ class GroupBody:
                     continue
                 present = boxes[position]
                 boxes[position] = needed if present is None else present.hull(needed)
-        stored = boxes[self.index[self.stored]]
-        if stored != out:
+        position = self.index[self.stored]
+        if boxes[position] != out:
             return None  # a reader inside the group needs more of the result than this slice stores
+        if out.rank and not self.tensors[position].covers_blocks(*out.axis(-1)):
+            return None  # the store would write padding over elements
         return GroupSlice(tuple(boxes), tuple(pads), tuple(tables))
 
     @cached_property

@@ -41,9 +41,7 @@ def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
         raise CompileError(f"slices of packed {whole.format} tensors cannot be moved by DMA; widen to i8 first")
     complete = True
     if part.blocked and part.lanes != part.channels:
-        start, extent = box.axis(-1)
-        block = whole.format.block
-        complete = start % block == 0 and (start + extent == whole.channels or (start + extent) % block == 0)
+        complete = whole.covers_blocks(*box.axis(-1))
         if complete:
             whole, part = whole.padded(), part.padded()
     axes = [
