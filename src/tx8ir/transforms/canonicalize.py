@@ -10,9 +10,7 @@ from tx8ir.core import Program
 
 from .greedy import rewrite_greedily
 from .pass_manager import Pass, register_pass
-from .patterns import elementwise as _elementwise  # pyright: ignore[reportUnusedImport]  (registers its patterns)
-from .patterns import shape as _shape  # pyright: ignore[reportUnusedImport]  (registers its patterns)
-from .patterns.registry import canonicalization, canonicalization_patterns
+from .patterns import canonicalization, canonicalization_patterns
 
 __all__ = ["Canonicalize", "canonicalization", "canonicalization_patterns"]
 

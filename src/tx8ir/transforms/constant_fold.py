@@ -27,16 +27,17 @@ from .pass_manager import Pass, register_pass
 class ConstantFold(Pass):
     """Evaluates `Pure` operations whose operands are all constants, through their `Compute`.
 
-    A constant is a `builtin.constant`, or a read of a parameter that is immutable (see `effects.mutable_parameters`), of
-    static `vtensor` type. A result of up to `constants.INLINE_ELEMENTS` elements becomes a `builtin.constant`, a larger one a
-    new variable of the weight store; results inside a chain are not stored. Values are those of the interpreter's native
+    A constant is a `builtin.constant`, or a read of a parameter that is immutable (see `effects.mutable_parameters`),
+    of static `vtensor` type. A result of up to `constants.INLINE_ELEMENTS` elements becomes a `builtin.constant`, a
+    larger one a new variable of the weight store; results inside a chain are not stored. Values are those of the
+    interpreter's native
     evaluation: computed in float32, rounded once per operation. An operation that cannot be evaluated (an index out of
     range, an integer divided by 0) stays, so that it fails where it would have.
 
-    Assumes: nothing. Guarantees: no foldable operation with a result within the cap is left, dead operands of those folded
-    are gone. Variables that are no longer read stay in the store, which other programs may share. Idempotent.
-    Cost: O(operations) and the evaluation. Statistics: `folded`, `constants` (made in the graph), `variables` (made in the
-    store), `refused` (too large, or evaluation failed).
+    Assumes: nothing. Guarantees: no foldable operation with a result within the cap is left, dead operands of those
+    folded are gone. Variables that are no longer read stay in the store, which other programs may share. Idempotent.
+    Cost: O(operations) and the evaluation. Statistics: `folded`, `constants` (made in the graph), `variables` (made
+    in the store), `refused` (too large, or evaluation failed).
 
     max_bytes: operations with a result of more bytes than this are not folded, unless the operands have as many.
     """
@@ -100,7 +101,7 @@ class ConstantFold(Pass):
     def _materialize(self, result: Value, array: NDArray[Any], op: Operation, program: Program) -> None:
         kind = constant_type(result)
         assert kind is not None  # _is_foldable
-        source = next((v for v in op.operands if v.type is not None), result)
+        source = op.operands[0] if op.operands else result
         constant = make_constant(np.asarray(array), kind, program, constant_name(source, op.name.rpartition(".")[2]))
         constant.location = op.location
         block = op.parent

@@ -21,7 +21,9 @@ def splat_value(value: Value) -> Scalar | None:
     """
     op = value.defining_op
     if isinstance(op, pd.FullOp):
-        return op.compute().reshape(-1)[0].item() if op.out.type.__class__ is VTensorType and 0 not in op.shape else None
+        return (
+            op.compute().reshape(-1)[0].item() if op.out.type.__class__ is VTensorType and 0 not in op.shape else None
+        )
     if not isinstance(op, builtin.ConstantOp):
         return None
     attribute = op.attributes["value"]
@@ -36,7 +38,7 @@ def splat_value(value: Value) -> Scalar | None:
 
 def is_negative_zero(number: Scalar) -> bool:
     """True for -0.0 alone."""
-    return number == 0 and bool(np.signbit(number)) if isinstance(number, float) else False
+    return isinstance(number, float) and number == 0.0 and bool(np.signbit(number))
 
 
 def is_positive_zero(number: Scalar) -> bool:
@@ -74,8 +76,8 @@ INLINE_ELEMENTS = 16
 def make_constant(array: NDArray[Any], kind: VTensorType, program: Program, name: str) -> Operation:
     """A detached operation that yields `array` (in the element's own dtype) as `kind`.
 
-    A small array becomes a `builtin.constant`; a larger one a new variable of the program's store, called `name` or, when
-    that is taken, `name_1`, …, and a `builtin.get_parameter` of it.
+    A small array becomes a `builtin.constant`; a larger one a new variable of the program's store, called `name` or,
+    when that is taken, `name_1`, …, and a `builtin.get_parameter` of it.
     """
     if array.size <= INLINE_ELEMENTS:
         return builtin.ConstantOp(value=DenseAttr(array, kind), out=kind)

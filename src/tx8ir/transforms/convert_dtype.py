@@ -55,15 +55,15 @@ _NARROW = {i64: i32, ui64: ui32}
 class ConvertDtype(Pass):
     """Gives every floating-point value the format `dtype`, and every 64-bit integer 32 bits.
 
-    All types change, those of function arguments and results too: whoever runs the compiled program converts at its border.
-    Constants and immutable parameters are converted once, rounded to nearest even; a converted parameter is a new variable
-    (`w` becomes `w.bf16`), since other programs may share the store. A finite number beyond the range of `dtype` becomes the
-    largest finite one of its sign (a mask of -3.4e38 must not become -inf). A mutable parameter keeps its format, with casts
-    behind `get_parameter` and in front of `set_parameter`.
+    All types change, those of function arguments and results too: whoever runs the compiled program converts at its
+    border. Constants and immutable parameters are converted once, rounded to nearest even; a converted parameter is a
+    new variable (`w` becomes `w.bf16`), since other programs may share the store. A finite number beyond the range of
+    `dtype` becomes the largest finite one of its sign (a mask of -3.4e38 must not become -inf). A mutable parameter
+    keeps its format, with casts behind `get_parameter` and in front of `set_parameter`.
 
-    Assumes: computed integers fit in 32 bits; integers of constants and parameters are checked, those of inputs must be
-    by the caller. Guarantees: no value has another float format than `dtype` (if given), none is i64 or ui64, except what
-    mutable parameters hold. Raises `IrError` naming the first integer that does not fit. Idempotent.
+    Assumes: computed integers fit in 32 bits; integers of constants and parameters are checked, those of inputs must
+    be by the caller. Guarantees: no value has another float format than `dtype` (if given), none is i64 or ui64,
+    except what mutable parameters hold. Raises `IrError` naming the first integer that does not fit. Idempotent.
     Cost: O(operations + elements converted).
     Statistics: `values`, `constants` and `parameters` converted, `saturated` (numbers cut to the largest finite one).
 
@@ -141,8 +141,8 @@ class ConvertDtype(Pass):
             return
         if kind.__class__ is TensorType:
             raise IrError(
-                f"mutable parameter {op.parameter!r} is read as {result.type}, an alias, which cannot change its format; "
-                "convert the program to value semantics first",
+                f"mutable parameter {op.parameter!r} is read as {result.type}, an alias, which cannot change its "
+                "format; convert the program to value semantics first",
                 op,
             )
         uses = list(result.uses)
@@ -234,7 +234,7 @@ class _Mapping:
 
 
 def _convert_attributes(op: Operation, mapping: _Mapping) -> None:
-    """Converts the types in the attributes of `op`, and says outright what inference would derive from 32-bit integers."""
+    """Converts the types in the attributes of `op`, and says outright what would be inferred from 32-bit integers."""
     changed: dict[str, Attribute | Type] = {}
     for name, attribute in op.attributes.items():
         if isinstance(attribute, TypeAttr):

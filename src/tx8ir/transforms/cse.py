@@ -1,6 +1,7 @@
 """Common subexpression elimination: equal pure operations become one."""
 
-# The inner loop reads the slots of values and operations. pyright: reportPrivateUsage=false
+# The inner loop reads the slots of values and operations.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Collection
@@ -18,14 +19,15 @@ from .pass_manager import Pass, register_pass
 
 _Key: TypeAlias = tuple[Any, ...]
 _Table: TypeAlias = dict[_Key, Operation]
-# A block (rest) to visit: its next operation, the table it sees, where to log what it adds, and what to forget after it.
+# A block (rest) to visit: its next operation, the table it sees, where to log what it adds, and what to forget after
+# it.
 _Frame: TypeAlias = tuple[Operation | None, _Table, list[_Key] | None, list[_Key] | None]
 
 _KEEP, _MERGE, _COMMUTE, _READ = range(4)
 
 
 class _Kinds(dict[type[Operation], int]):
-    """How to treat operations of a class: left alone, merged, merged with operands in any order, or a parameter read."""
+    """How to treat operations of a class: left alone, merged, merged in any order of operands, or a parameter read."""
 
     __slots__ = ()
 
@@ -43,9 +45,10 @@ class _Kinds(dict[type[Operation], int]):
 def eliminate_common_subexpressions(root: Operation, *, mutable: Collection[str] = (), by: str = "cse") -> int:
     """Merges equal pure operations inside `root`; returns how many were removed.
 
-    Two operations are equal when class, operands (in any order for the first two of a `Commutative` one), attributes and
-    result types are; the first one stays, its location standing for both. It must dominate the other, with no
-    `IsolatedFromAbove` region between them. Operations with regions or with a `tensor` operand or result are left alone, reads of parameters in `mutable` too.
+    Two operations are equal when class, operands (in any order for the first two of a `Commutative` one), attributes
+    and result types are; the first one stays, its location standing for both. It must dominate the other, with no
+    `IsolatedFromAbove` region between them. Operations with regions or with a `tensor` operand or result are left
+    alone, reads of parameters in `mutable` too.
 
     O(operations), iterative.
     """
@@ -107,7 +110,7 @@ def eliminate_common_subexpressions(root: Operation, *, mutable: Collection[str]
 
 
 def _push_regions(op: Operation, stack: list[_Frame], table: _Table, *, isolated: bool) -> None:
-    """Puts the blocks inside `op` on the stack, each to be visited after its dominators and before they are forgotten."""
+    """Puts the blocks inside `op` on the stack, each after its dominators and before these are forgotten."""
     for region in reversed(op._regions):
         inner: _Table = {} if isolated else table
         if len(region._blocks) == 1:
@@ -144,9 +147,9 @@ def _dominance_order(region: Region, table: _Table) -> list[_Frame]:
 class CommonSubexpressionElimination(Pass):
     """Merges equal operations into the first of them.
 
-    Assumes: nothing. Guarantees: in every block, no two `Pure` operations without regions and without `tensor` operands or
-    results are equal; see `eliminate_common_subexpressions`. Reads of immutable parameters are merged, of mutable ones never.
-    Idempotent. Cost: O(operations). Statistics: `merged`.
+    Assumes: nothing. Guarantees: in every block, no two `Pure` operations without regions and without `tensor`
+    operands or results are equal; see `eliminate_common_subexpressions`. Reads of immutable parameters are merged, of
+    mutable ones never. Idempotent. Cost: O(operations). Statistics: `merged`.
     """
 
     name: ClassVar[str] = "cse"

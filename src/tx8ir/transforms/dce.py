@@ -1,6 +1,7 @@
 """Dead code elimination: operations whose results nobody uses and that have no effect are removed."""
 
-# The inner loop reads the slots of values and operations. pyright: reportPrivateUsage=false
+# The inner loop reads the slots of values and operations.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from typing import ClassVar
@@ -15,10 +16,12 @@ from .pass_manager import Pass, register_pass
 
 
 def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
-    """Removes every dead operation inside `root` (not `root` itself); returns how many went, those in dead regions included.
+    """Removes every dead operation inside `root` (not `root` itself); returns how many went, those in dead regions
+    included.
 
-    One sweep from the last operation to the first finds users before what they use; only a definition in another block may
-    have been passed already when its last user goes, and is looked at again. O(operations + uses removed), iterative.
+    One sweep from the last operation to the first finds users before what they use; only a definition in another
+    block may have been passed already when its last user goes, and is looked at again. O(operations + uses removed),
+    iterative.
     """
     kinds = DroppableKinds()
     removed = 0

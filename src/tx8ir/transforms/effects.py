@@ -19,8 +19,8 @@ from tx8ir.dialects import builtin
 class DroppableKinds(dict[type[Operation], bool]):
     """Whether operations of a class may be dropped when no result is used, as far as the class can tell.
 
-    True for `Pure` and `ReadOnly` kinds that are neither terminators nor symbols. `is_droppable` also looks at the operation.
-    One dict lookup per question; a class is looked at once.
+    True for `Pure` and `ReadOnly` kinds that are neither terminators nor symbols. `is_droppable` also looks at the
+    operation. One dict lookup per question; a class is looked at once.
     """
 
     __slots__ = ()
@@ -33,12 +33,13 @@ class DroppableKinds(dict[type[Operation], bool]):
 
 
 def has_tensor_operand(op: Operation) -> bool:
-    """True when an operand is a `TensorType`, which may alias other tensors and be changed behind the operation's back."""
+    """True when an operand is a `TensorType`, which may alias others and be changed behind the operation's back."""
     return any(value.type.__class__ is TensorType for value in op.operands)
 
 
 def is_droppable(op: Operation, kinds: DroppableKinds) -> bool:
-    """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions, no tensor operand.
+    """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions, no tensor
+    operand.
 
     O(operations inside `op`).
     """
@@ -65,8 +66,8 @@ def mutable_parameters(program: Program) -> frozenset[str]:
     """
     names = {name for name, variable in program.weights.items() if variable.is_mutable}
     for op in program.module.walk():
-        if isinstance(op, builtin.SetParameterOp):
-            names.add(op.parameter)
-        elif isinstance(op, builtin.GetParameterOp) and op.out.type.__class__ is TensorType:
+        if isinstance(op, builtin.SetParameterOp) or (
+            isinstance(op, builtin.GetParameterOp) and op.out.type.__class__ is TensorType
+        ):
             names.add(op.parameter)
     return frozenset(names)

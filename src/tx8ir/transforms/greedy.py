@@ -1,6 +1,7 @@
 """The greedy rewrite driver: patterns, folding and dead code elimination from one worklist, until nothing changes."""
 
-# The inner loop reads the slots of values and operations. pyright: reportPrivateUsage=false
+# The inner loop reads the slots of values and operations.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections import Counter, deque
@@ -33,7 +34,9 @@ FOLD = "fold"
 
 
 class ConvergenceError(IrError):
-    """The greedy driver made more rewrites than its bound: some patterns undo each other, or one matches its own result."""
+    """The greedy driver made more rewrites than its bound: some patterns undo each other, or one matches its own
+    result.
+    """
 
 
 @attrs.frozen
@@ -52,7 +55,7 @@ class GreedyResult:
 class _Counter:
     """How often a pattern changed something."""
 
-    __slots__ = ("name", "n")
+    __slots__ = ("n", "name")
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -66,7 +69,9 @@ _Kind: TypeAlias = tuple[bool, bool, tuple[tuple[Callable[[Any, Rewriter], bool]
 class _Kinds(dict[type[Operation], "_Kind | None"]):
     """Dispatch by class, filled on first sight; None when there is nothing to do. Keeps `attention` in step."""
 
-    def __init__(self, patterns: Iterable[RewritePattern[Any]], *, fold: bool, droppable: DroppableKinds | None) -> None:
+    def __init__(
+        self, patterns: Iterable[RewritePattern[Any]], *, fold: bool, droppable: DroppableKinds | None
+    ) -> None:
         super().__init__()
         self.patterns = [(p, _Counter(p.name)) for p in sorted(patterns, key=lambda p: -p.benefit)]
         self.fold = fold
@@ -75,7 +80,7 @@ class _Kinds(dict[type[Operation], "_Kind | None"]):
         self[ErasedOperation] = None
 
     def __missing__(self, cls: type[Operation]) -> _Kind | None:
-        fitting = tuple((p.match_and_rewrite, counter) for p, counter in self.patterns if p.fits(cls))
+        fitting = tuple((p.entry, counter) for p, counter in self.patterns if p.fits(cls))
         folds = self.fold and Fold in cls.info.interfaces and ConstantLike not in cls.info.traits
         droppable = self.droppable is not None and self.droppable[cls]
         self[cls] = (droppable, folds, fitting) if droppable or folds or fitting else None
@@ -109,20 +114,22 @@ def rewrite_greedily(
 ) -> GreedyResult:
     """Applies `patterns` inside `root` until none matches.
 
-    Operations are taken from a worklist, first in program order, then those a change concerns: users of a replaced value,
-    new and modified operations, definers of operands that lost a use. The graph is walked once; the cost is O(operations +
-    changes). The root itself is not rewritten.
+    Operations are taken from a worklist, first in program order, then those a change concerns: users of a replaced
+    value, new and modified operations, definers of operands that lost a use. The graph is walked once; the cost is
+    O(operations + changes). The root itself is not rewritten.
 
     Args:
         root: the operation whose regions are rewritten.
-        patterns: tried on each operation they fit, highest benefit first; after a change the operation is looked at anew.
+        patterns: tried on each operation they fit, highest benefit first; after a change the operation is looked at
+            anew.
         fold: also fold operations through their `Fold` interface, materialising constants as `builtin.constant`.
         drop_dead: also remove dead operations (see `effects.is_droppable`).
         max_rewrites: the bound on rewrites; by default 1024 + 64 for each operation at the start.
         by: the pass, named on what it erases.
 
     Raises:
-        ConvergenceError: the bound was reached; the message names the last rewrites. The graph is valid but half rewritten.
+        ConvergenceError: the bound was reached; the message names the last rewrites. The graph is valid but half
+            rewritten.
         IrError: a pattern misused the rewriter.
     """
     droppable = DroppableKinds()
@@ -189,11 +196,15 @@ def rewrite_greedily(
 
 
 def _not_converged(done: int, recent: Iterable[str]) -> ConvergenceError:
-    return ConvergenceError(f"greedy rewriting did not converge after {done} rewrites; the last ones: {', '.join(recent)}")
+    return ConvergenceError(
+        f"greedy rewriting did not converge after {done} rewrites; the last ones: {', '.join(recent)}"
+    )
 
 
 def constant_value(value: Value) -> Attribute | None:
-    """The constant that `value` is the result of, or None: `value` of a `builtin.constant`, the fold of a `ConstantLike` op."""
+    """The constant that `value` is the result of, or None: `value` of a `builtin.constant`, the fold of a
+    `ConstantLike` op.
+    """
     op = value._owner if value.__class__ is OpResult else None
     if op is None:
         return None
@@ -225,7 +236,9 @@ def fold_operation(op: Operation) -> Value | Attribute | None:
 
 
 def materialize_constant(attribute: Attribute, type_: Any) -> Operation | None:
-    """A detached `builtin.constant` of that type, or None when there is none: not dense, or a `tensor`, which has storage."""
+    """A detached `builtin.constant` of that type, or None when there is none: not dense, or a `tensor`, which has
+    storage.
+    """
     if not isinstance(attribute, DenseAttr) or not isinstance(type_, RankedTensor) or type_.__class__ is TensorType:
         return None
     if attribute.type is not type_:

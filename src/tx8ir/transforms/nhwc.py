@@ -1,4 +1,4 @@
-"""Feature maps to NHWC and filters to HWOI, the layouts of the machine; the transposes are sunk, cancelled and folded."""
+"""Feature maps to NHWC, filters to HWOI, the layouts of the machine; transposes are sunk, cancelled and folded."""
 
 from __future__ import annotations
 
@@ -49,12 +49,13 @@ class Nhwc(Pass):
 
     Each gets a transpose in front and one behind. Transposes behind are then sunk through elementwise operations,
     reductions, softmax, concat, split and slice (axes remapped), cancelled against those in front, and evaluated on
-    constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A transpose that
-    only moves axes of extent 1 becomes a reshape. The signature of functions stays as it is.
+    constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A
+    transpose that only moves axes of extent 1 becomes a reshape. The signature of functions stays as it is.
 
-    Assumes: nothing; operations on `tensor`s are left alone. Guarantees: no converted operation is NCHW; what a transpose
-    remains for is an input, an output, or an operation that fixes the order of axes (reshape, matmul, an elementwise operation
-    with another feature map in NCHW). Sums of a reduction may be taken in another order. Idempotent.
+    Assumes: nothing; operations on `tensor`s are left alone. Guarantees: no converted operation is NCHW; what a
+    transpose remains for is an input, an output, or an operation that fixes the order of axes (reshape, matmul, an
+    elementwise operation with another feature map in NCHW). Sums of a reduction may be taken in another order.
+    Idempotent.
     Cost: O(operations + changes + elements of transposed constants).
     Statistics: `converted` (operations), `sunk`, `constants` (transposed), and rewrites by pattern.
     """
@@ -97,7 +98,9 @@ class _Transposer:
         self._transposes: dict[tuple[Value, tuple[int, ...]], OpResult] = {}
 
     def constant(self, value: Value, shape: tuple[int, ...], perm: tuple[int, ...], suffix: str) -> Value | None:
-        """`value`, reshaped to `shape`, then transposed by `perm`, when it is a constant; else None. Nothing is made twice."""
+        """`value`, reshaped to `shape`, then transposed by `perm`, when it is a constant; else None. Nothing is made
+        twice.
+        """
         definer = value.defining_op
         if definer is None:
             return None
@@ -180,7 +183,7 @@ def _convert(op: ConvolutionOp | pd.Pool2dOp | pd.BatchNormOp, transposer: _Tran
     return True
 
 
-# ---------------------------------------------------------------------------------------------------------------- sinking
+# --- sinking ----------------------------------------------------------------------------------------------------
 
 
 def _sinkable(value: Value) -> pd.TransposeOp | None:
@@ -217,9 +220,12 @@ class _SinkJoin(RewritePattern[Operation]):
     def __init__(self, transposer: _Transposer) -> None:
         self.transposer = transposer
 
-    def _untransposed(self, values: Sequence[Value], rank: int, rewriter: Rewriter, *, broadcasts: bool) -> list[Value] | None:
-        """`values` without the sinkable transpose, when one has it and all can do without; new operations are inserted only
-        then."""
+    def _untransposed(
+        self, values: Sequence[Value], rank: int, rewriter: Rewriter, *, broadcasts: bool
+    ) -> list[Value] | None:
+        """`values` without the sinkable transpose, when one has it and all can do without; new operations are
+        inserted only then.
+        """
         perm = channels_first(rank)
         transposes = [_sinkable(value) for value in values]
         if not any(t is not None and len(t.perm) == rank for t in transposes):
@@ -293,13 +299,12 @@ class _SinkConcat(_SinkJoin):
 
 
 def _sink_result(op: Operation, operands: Sequence[Value], changed: dict[str, Any], rewriter: Rewriter) -> bool:
-    """Replaces `op`, whose results all have the rank of its transposed operand, by transposes of the results of a copy of it
-    on `operands`."""
+    """Replaces `op`, whose results all have the rank of its transposed operand, by transposes of the results of a
+    copy of it on `operands`.
+    """
     types = [_permuted(result.type, channels_last(_rank(result.type))) for result in op.results]
     new = rewriter.insert(op.__class__.create(operands, types, {**op.attributes, **changed}, location=op.location))
-    rewriter.replace(
-        op, [rewriter.insert(pd.TransposeOp(r, perm=channels_first(_rank(r.type)))) for r in new.results]
-    )
+    rewriter.replace(op, [rewriter.insert(pd.TransposeOp(r, perm=channels_first(_rank(r.type)))) for r in new.results])
     return True
 
 
@@ -341,7 +346,9 @@ class _SinkSlice(RewritePattern[pd.SliceOp]):
 
 
 class _SinkReduction(RewritePattern[ReductionOp]):
-    """reduction(transpose(x)) → reduction(x) over the axes that moved, transposed when the order of what is left differs."""
+    """reduction(transpose(x)) → reduction(x) over the axes that moved, transposed when the order of what is left
+    differs.
+    """
 
     roots = (ReductionOp,)
 
@@ -353,7 +360,9 @@ class _SinkReduction(RewritePattern[ReductionOp]):
         moved = tuple(sorted(perm[axis] for axis in axes))
         if op.keepdim:
             return _sink_result(op, [inner.x], {"axis": moved}, rewriter)
-        left = [axis for axis in range(len(perm)) if axis not in moved]  # the axes of the new result, as axes of inner.x
+        left = [
+            axis for axis in range(len(perm)) if axis not in moved
+        ]  # the axes of the new result, as axes of inner.x
         order = tuple(left.index(perm[axis]) for axis in range(len(perm)) if axis not in axes)
         kind = _permuted(op.out.type, invert(order))
         new = rewriter.insert(

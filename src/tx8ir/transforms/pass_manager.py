@@ -1,15 +1,15 @@
-"""Passes, their registry, and pipelines that are parsed from text and printed back.
+r"""Passes, their registry, and pipelines that are parsed from text and printed back.
 
-A pipeline is written as pass names separated by commas, options in braces: `canonicalize,layout-align{mode=greedy},cse`.
-The grammar (whitespace is free between tokens):
+A pipeline is written as pass names separated by commas, options in braces:
+`canonicalize,layout-align{mode=greedy},cse`. The grammar (whitespace is free between tokens):
 
     pipeline ::= [pass ("," pass)*]
     pass     ::= name ["{" [option (("," | " ") option)*] "}"]
     option   ::= name "=" value
-    value    ::= word | '"' string with \\-escapes '"' | "[" [value ("," value)*] "]"
+    value    ::= word | '"' string with \-escapes '"' | "[" [value ("," value)*] "]"
 
-The options of a pass are the fields of its frozen attrs class; underscores are written as hyphens. Only options that differ
-from their default are printed, so `PassManager.parse(str(pm)) == pm`.
+The options of a pass are the fields of its frozen attrs class; underscores are written as hyphens. Only options that
+differ from their default are printed, so `PassManager.parse(str(pm)) == pm`.
 """
 
 from __future__ import annotations
@@ -47,8 +47,9 @@ class PassError(IrError):
 class Pass(ABC):
     """One step of a pipeline: takes a verified program and leaves a verified program, changing it in place.
 
-    A subclass is a frozen attrs class decorated with `@register_pass`; its fields are its options (bool, int, float, str,
-    an `enum.Enum`, `tuple[T, ...]` of those, or `T | None`). Its docstring says what the pass assumes, guarantees, and costs.
+    A subclass is a frozen attrs class decorated with `@register_pass`; its fields are its options (bool, int, float,
+    str, an `enum.Enum`, `tuple[T, ...]` of those, or `T | None`). Its docstring says what the pass assumes,
+    guarantees, and costs.
     """
 
     name: ClassVar[str]
@@ -87,8 +88,8 @@ _P = TypeVar("_P", bound="type[Pass]")
 def register_pass(cls: _P) -> _P:
     """Class decorator: makes the pass available to `PassManager.parse` under its `name`.
 
-    Raises `TypeError` when the class is not frozen attrs, an option has no default or a type that text cannot express, or
-    another class already has the name.
+    Raises `TypeError` when the class is not frozen attrs, an option has no default or a type that text cannot
+    express, or another class already has the name.
     """
     name = cls.name
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
@@ -156,7 +157,9 @@ class PassManager:
 
     @classmethod
     def parse(cls, text: str) -> PassManager:
-        """The pipeline that `text` describes. Raises `PassError` for a syntax error, an unknown pass or option, a bad value."""
+        """The pipeline that `text` describes. Raises `PassError` for a syntax error, an unknown pass or option, a bad
+        value.
+        """
         return cls(tuple(_Parser(text).pipeline()))
 
     def __str__(self) -> str:
@@ -175,7 +178,9 @@ class PassManager:
             self._verify(program, "the program is invalid before the first pass", None)
         stages: list[StageReport] = []
         for index, configured in enumerate(self.passes):
-            stage = attrs.evolve(configured)  # fresh counters, so that one pipeline may run several times, also in threads
+            stage = attrs.evolve(
+                configured
+            )  # fresh counters, so that one pipeline may run several times, also in threads
             start = time.perf_counter()
             try:
                 stage.run(program)
@@ -204,7 +209,7 @@ class PassManager:
             raise PassError(f"{what}: {error.message}", pass_name=pass_name, op=error.op) from error
 
 
-# ---------------------------------------------------------------------------------------------------------------- options
+# --- options ----------------------------------------------------------------------------------------------------
 
 
 def _options(cls: type[Pass]) -> list[attrs.Attribute[Any]]:
@@ -212,8 +217,8 @@ def _options(cls: type[Pass]) -> list[attrs.Attribute[Any]]:
 
 
 def _default(field: attrs.Attribute[Any]) -> Any:
-    default = field.default
-    return default.factory() if isinstance(default, attrs.Factory) else default  # pyright: ignore[reportArgumentType]
+    factory: Callable[[], Any] | None = getattr(field.default, "factory", None)  # of an attrs.Factory
+    return field.default if factory is None else factory()
 
 
 def _is_expressible(kind: Any) -> bool:
@@ -223,7 +228,9 @@ def _is_expressible(kind: Any) -> bool:
     if origin is tuple:
         return len(args) == 2 and args[1] is Ellipsis and _is_expressible(args[0])
     if origin in (types.UnionType, typing.Union):
-        return len(args) == 2 and types.NoneType in args and all(a is types.NoneType or _is_expressible(a) for a in args)
+        return (
+            len(args) == 2 and types.NoneType in args and all(a is types.NoneType or _is_expressible(a) for a in args)
+        )
     return False
 
 
@@ -319,7 +326,9 @@ class _Parser:
             at = match.end()
 
     def error(self, message: str, at: int, pass_name: str | None = None) -> PassError:
-        return PassError(f"pass pipeline, column {at + 1}: {message}\n  {self.text}\n  {' ' * at}^", pass_name=pass_name)
+        return PassError(
+            f"pass pipeline, column {at + 1}: {message}\n  {self.text}\n  {' ' * at}^", pass_name=pass_name
+        )
 
     def peek(self) -> tuple[str, str, int]:
         return self.tokens[self.next] if self.next < len(self.tokens) else ("end", "the end", len(self.text))
@@ -364,7 +373,9 @@ class _Parser:
                 if field.name in given:
                     raise self.error(f"option '{option}' of pass '{name}' is given twice", at, name)
                 if not self.accept("="):
-                    raise self.error(f"expected '=' and a value for option '{option}' of pass '{name}'", self.peek()[2], name)
+                    raise self.error(
+                        f"expected '=' and a value for option '{option}' of pass '{name}'", self.peek()[2], name
+                    )
                 at = self.peek()[2]
                 raw = self.value()
                 try:

@@ -1,7 +1,7 @@
 """Rewrite patterns, and the rewriter through which they change the graph.
 
-A pattern matches one root operation and changes the graph around it through the `Rewriter`, which tells the driver what to
-look at again and gives new operations the locations of those they replace:
+A pattern matches one root operation and changes the graph around it through the `Rewriter`, which tells the driver
+what to look at again and gives new operations the locations of those they replace:
 
     @pattern(pd.ReluOp)
     def relu_of_relu(op: pd.ReluOp, rewriter: Rewriter) -> bool:
@@ -12,15 +12,16 @@ look at again and gives new operations the locations of those they replace:
         return True
 """
 
-# Notifications read the slots of values and operations. pyright: reportPrivateUsage=false
+# Notifications read the slots of values and operations.
+# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from tx8ir.core import Attribute, IrError, Operation, OpResult, Value
+from tx8ir.core import Attribute, Interface, IrError, Operation, OpResult, Trait, Value
 from tx8ir.core.location import UNKNOWN, Location, fuse
 from tx8ir.core.operation import erase_unchecked
 
@@ -51,15 +52,19 @@ class RewritePattern(ABC, Generic[OpT_contra]):
     def match_and_rewrite(self, op: OpT_contra, rewriter: Rewriter) -> bool:
         """Changes the graph around `op` and returns True, or changes nothing and returns False.
 
-        Changes go through `rewriter`. After `rewriter.replace(op, …)` or `rewriter.erase(op)`, `op` must not be touched.
+        Changes go through `rewriter`. After `rewriter.replace(op, …)` or `rewriter.erase(op)`, `op` must not be
+        touched.
         """
+
+    @property
+    def entry(self) -> Callable[[OpT_contra, Rewriter], bool]:
+        """What a driver calls: `match_and_rewrite`, or something quicker that does the same."""
+        return self.match_and_rewrite
 
     def fits(self, kind: type[Operation]) -> bool:
         """True when operations of class `kind` can be the root."""
         info = kind.info
-        return any(
-            issubclass(kind, root) or root in info.traits or root in info.interfaces for root in self.roots
-        )
+        return any(issubclass(kind, root) or root in info.traits or root in info.interfaces for root in self.roots)
 
     def __repr__(self) -> str:
         return f"<pattern {self.name} on {', '.join(getattr(r, 'name', '') or r.__name__ for r in self.roots)}>"
@@ -74,20 +79,34 @@ class FunctionPattern(RewritePattern[Operation]):
         self.name = function.__name__
         self.__doc__ = function.__doc__
         self.function = function
-        self.match_and_rewrite = function  # the driver's call reaches the function without a hop
 
-    def match_and_rewrite(self, op: Operation, rewriter: Rewriter) -> bool:  # pyright: ignore[reportRedeclaration]
+    def match_and_rewrite(self, op: Operation, rewriter: Rewriter) -> bool:
+        """Calls the function."""
         return self.function(op, rewriter)
 
     __call__ = match_and_rewrite
 
+    @property
+    def entry(self) -> Callable[[Operation, Rewriter], bool]:
+        """The function itself, which saves a call per match."""
+        return self.function
 
-def pattern(*roots: type[Any], benefit: int = 1) -> Callable[[Callable[[OpT, Rewriter], bool]], FunctionPattern]:
-    """Decorator: a function `(op, rewriter) -> bool` as a pattern whose root is any of `roots` (op classes, traits, interfaces)."""
+
+@overload
+def pattern(*roots: type[OpT], benefit: int = 1) -> Callable[[Callable[[OpT, Rewriter], bool]], FunctionPattern]: ...
+@overload
+def pattern(
+    *roots: type[Trait | Interface], benefit: int = 1
+) -> Callable[[Callable[[Operation, Rewriter], bool]], FunctionPattern]: ...
+def pattern(*roots: type[Any], benefit: int = 1) -> Callable[[Callable[[Any, Rewriter], bool]], FunctionPattern]:
+    """Decorator: a function `(op, rewriter) -> bool` as a pattern; its root is any of `roots`.
+
+    roots: op classes (subclasses match too), traits or interfaces.
+    """
     if not roots:
         raise TypeError("a pattern needs at least one root: an op class, a trait or an interface")
 
-    def wrap(function: Callable[[OpT, Rewriter], bool]) -> FunctionPattern:
+    def wrap(function: Callable[[Any, Rewriter], bool]) -> FunctionPattern:
         return FunctionPattern(roots, function, benefit)
 
     return wrap
@@ -107,9 +126,10 @@ class Attention(dict[type[Operation], int]):
 class Rewriter:
     """Changes a graph on behalf of a pattern or a pass.
 
-    `worklist` (an ordered set) receives every operation that a change may have made rewritable: users of a replaced value,
-    inserted and modified operations, and what defined the operands of an erased one. New operations inserted through the
-    rewriter get the location of the root; when they replace several operations, the fusion of all of them.
+    `worklist` (an ordered set) receives every operation that a change may have made rewritable: users of a replaced
+    value, inserted and modified operations, and what defined the operands of an erased one. New operations inserted
+    through the rewriter get the location of the root; when they replace several operations, the fusion of all of
+    them.
 
     Args:
         root: where `insert` inserts by default: in front of it.
@@ -173,8 +193,8 @@ class Rewriter:
         A detached operation among `values` is inserted in front of `op` first.
 
         Raises:
-            IrError: another number of values than results, a type that differs from the result's, or a result of `op` itself.
-                Nothing has changed then.
+            IrError: another number of values than results, a type that differs from the result's, or a result of `op`
+                itself. Nothing has changed then.
         """
         results = op._results
         if values.__class__ is OpResult and len(results) == 1:
@@ -186,7 +206,8 @@ class Rewriter:
         for result, value in zip(results, new):  # noqa: B905  (of one length, and this loop is hot)
             if value._type is not result._type:
                 raise IrError(
-                    f"result {result.index} of {op.name} has type {result._type}; its replacement has type {value._type}", op
+                    f"result {result.index} of {op.name} has type {result._type}, its replacement {value._type}",
+                    op,
                 )
             if value._owner is op:
                 raise IrError(f"{op.name} cannot be replaced with its own result", op)
@@ -253,9 +274,10 @@ class Rewriter:
     # -- modifying ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def modify(self, op: Operation) -> Iterator[None]:
-        """Inside the `with`, `op` may be changed in place; afterwards it, its users and what defined its operands are looked
-        at again."""
+    def modify(self, op: Operation) -> Generator[None]:
+        """Inside the `with`, `op` may be changed in place; afterwards it, its users and what defined its operands are
+        looked at again.
+        """
         before = op.operands
         yield
         self.notify_modified(op)
@@ -275,7 +297,7 @@ class Rewriter:
         with self.modify(op):
             op.set_operand(index, value)
 
-    def set_attribute(self, op: Operation, name: str, value: Attribute | bool | int | float | str) -> None:
+    def set_attribute(self, op: Operation, name: str, value: Attribute | bool | float | str) -> None:
         """Sets one attribute of `op` in place."""
         op.set_attribute(name, value)
         self.notify_modified(op)
@@ -283,7 +305,8 @@ class Rewriter:
     # -- locations ------------------------------------------------------------------------------------------------
 
     def settle(self, root_location: Location | None, name: str = "") -> None:
-        """Ends one rewrite: gives the operations it inserted the location of the root, fused with those it erased. For drivers.
+        """Ends one rewrite: gives the operations it inserted the location of the root, fused with those it erased.
+        For drivers.
 
         Args:
             root_location: the location of the root before the rewrite, if it had a root.

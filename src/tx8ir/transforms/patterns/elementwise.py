@@ -9,9 +9,9 @@ from __future__ import annotations
 from tx8ir.core import Operation, ScalarType, Value, VTensorType, i1
 from tx8ir.dialects import pd
 from tx8ir.target.formats import Format
+from tx8ir.transforms.constants import is_negative_zero, is_positive_zero, splat_value
+from tx8ir.transforms.rewriter import Rewriter, pattern
 
-from ..constants import is_negative_zero, is_positive_zero, splat_value
-from ..rewriter import Rewriter, pattern
 from .registry import canonicalization
 
 
@@ -31,7 +31,7 @@ def _replace_with_operand(op: Operation, value: Value, rewriter: Rewriter) -> bo
 @canonicalization
 @pattern(pd.AddOp)
 def add_zero(op: pd.AddOp, rewriter: Rewriter) -> bool:
-    """x + 0 → x for integers, x + -0.0 → x for floats, on either side."""
+    """X + 0 → x for integers, x + -0.0 → x for floats, on either side."""
     element = _element(op.out)
     if element is None:
         return False
@@ -45,7 +45,7 @@ def add_zero(op: pd.AddOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.SubtractOp)
 def subtract_zero(op: pd.SubtractOp, rewriter: Rewriter) -> bool:
-    """x - 0 → x (for floats: +0.0)."""
+    """X - 0 → x (for floats: +0.0)."""
     number = splat_value(op.y)
     return number is not None and is_positive_zero(number) and _replace_with_operand(op, op.x, rewriter)
 
@@ -53,7 +53,7 @@ def subtract_zero(op: pd.SubtractOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.MultiplyOp)
 def multiply_by_one(op: pd.MultiplyOp, rewriter: Rewriter) -> bool:
-    """x * 1 → x, on either side; 0 * x → 0 for integers."""
+    """X * 1 → x, on either side; 0 * x → 0 for integers."""
     element = _element(op.out)
     if element is None:
         return False
@@ -71,7 +71,7 @@ def multiply_by_one(op: pd.MultiplyOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.DivideOp)
 def divide_by_one(op: pd.DivideOp, rewriter: Rewriter) -> bool:
-    """x / 1 → x."""
+    """X / 1 → x."""
     return splat_value(op.y) == 1 and _replace_with_operand(op, op.x, rewriter)
 
 
@@ -88,14 +88,14 @@ def identity_scale(op: pd.ScaleOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.PowOp)
 def pow_one(op: pd.PowOp, rewriter: Rewriter) -> bool:
-    """x ^ 1 → x."""
+    """X ^ 1 → x."""
     return op.y == 1.0 and _replace_with_operand(op, op.x, rewriter)
 
 
 @canonicalization
 @pattern(pd.PowOp)
 def pow_two(op: pd.PowOp, rewriter: Rewriter) -> bool:
-    """x ^ 2 → square(x): both are x * x rounded once."""
+    """X ^ 2 → square(x): both are x * x rounded once."""
     if op.y != 2.0 or _element(op.out) is None:
         return False
     rewriter.replace(op, pd.SquareOp(op.x))
@@ -140,7 +140,7 @@ def extremum_of_same(op: pd.MaximumOp | pd.MinimumOp, rewriter: Rewriter) -> boo
 @canonicalization
 @pattern(pd.WhereOp)
 def where_of_constant(op: pd.WhereOp, rewriter: Rewriter) -> bool:
-    """where of a condition that is the same everywhere, or of two equal values → the value chosen."""
+    """Where of a condition that is the same everywhere, or of two equal values → the value chosen."""
     if op.x is op.y:
         return _replace_with_operand(op, op.x, rewriter)
     condition = splat_value(op.condition)
@@ -160,7 +160,7 @@ def not_of_not(op: pd.LogicalNotOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.CastOp, benefit=2)
 def identity_cast(op: pd.CastOp, rewriter: Rewriter) -> bool:
-    """cast to the type it has → x."""
+    """Cast to the type it has → x."""
     return _replace_with_operand(op, op.x, rewriter)
 
 

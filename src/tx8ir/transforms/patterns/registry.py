@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from ..rewriter import RewritePattern
+from tx8ir.transforms.rewriter import RewritePattern
 
 _P = TypeVar("_P", bound=RewritePattern[Any])
 _PATTERNS: dict[str, RewritePattern[Any]] = {}
@@ -13,8 +13,8 @@ _PATTERNS: dict[str, RewritePattern[Any]] = {}
 def canonicalization(pattern: _P) -> _P:
     """Adds a pattern to those of the pass `canonicalize`; usable as a decorator above `@pattern(…)`.
 
-    A canonicalization pattern is exact (same bits out, NaN, infinities and signed zeros included), makes the graph no larger
-    in its own terms, and never undoes another one. Raises `ValueError` when another pattern has the same name.
+    A canonicalization pattern is exact (same bits out, NaN, infinities and signed zeros included), makes the graph no
+    larger in its own terms, and never undoes another one. Raises `ValueError` when another pattern has the same name.
     """
     taken = _PATTERNS.get(pattern.name)
     if taken is not None and taken is not pattern:

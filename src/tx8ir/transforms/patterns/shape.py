@@ -1,7 +1,8 @@
 """Canonicalization of the operations that rearrange elements: `pd.reshape` and its kin, `pd.transpose`, slices, joins.
 
-`squeeze`, `unsqueeze` and `flatten` of static shapes become `reshape`, whose `shape` is spelled out in full, so that the
-patterns below need to know one operation only. All of them ask for `vtensor`s: on a `tensor` a view shares storage.
+`squeeze`, `unsqueeze` and `flatten` of static shapes become `reshape`, whose `shape` is spelled out in full, so that
+the patterns below need to know one operation only. All of them ask for `vtensor`s: on a `tensor` a view shares
+storage.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import math
 from tx8ir.core import Operation, RankedTensor, Value, VTensorType
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.elementwise_unary import ElementwiseUnaryOp
+from tx8ir.transforms.constants import splat_value
+from tx8ir.transforms.rewriter import Rewriter, pattern
 
-from ..constants import splat_value
-from ..rewriter import Rewriter, pattern
 from .registry import canonicalization
 
 
@@ -65,7 +66,7 @@ def view_to_reshape(op: pd.SqueezeOp | pd.UnsqueezeOp | pd.FlattenOp, rewriter: 
 @canonicalization
 @pattern(pd.ReshapeOp, benefit=3)
 def identity_reshape(op: pd.ReshapeOp, rewriter: Rewriter) -> bool:
-    """reshape to the shape it has → x."""
+    """Reshape to the shape it has → x."""
     if op.x.type is not op.out.type or static_value(op.out) is None:
         return False
     rewriter.replace(op, op.x)
@@ -98,7 +99,7 @@ def explicit_reshape(op: pd.ReshapeOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.TransposeOp, benefit=3)
 def identity_transpose(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
-    """transpose by the identity → x."""
+    """Transpose by the identity → x."""
     if op.out.type.__class__ is not VTensorType or positive(op.perm) != tuple(range(len(op.perm))):
         return False
     rewriter.replace(op, op.x)
@@ -120,7 +121,7 @@ def transpose_of_transpose(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.TransposeOp)
 def transpose_of_unit_axes(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
-    """transpose that only moves axes of extent 1 → reshape."""
+    """Transpose that only moves axes of extent 1 → reshape."""
     kind = static_value(op.out)
     source = static_value(op.x)
     if kind is None or source is None or not moves_unit_axes_only(source.shape, positive(op.perm)):
@@ -132,7 +133,7 @@ def transpose_of_unit_axes(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.SliceOp)
 def whole_slice(op: pd.SliceOp, rewriter: Rewriter) -> bool:
-    """slice that keeps every element → x, reshaped when it drops axes."""
+    """Slice that keeps every element → x, reshaped when it drops axes."""
     kind, source = static_value(op.out), static_value(op.input)
     if kind is None or source is None or kind.num_elements != source.num_elements:
         return False
@@ -143,7 +144,7 @@ def whole_slice(op: pd.SliceOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.ExpandOp)
 def expand_without_copies(op: pd.ExpandOp, rewriter: Rewriter) -> bool:
-    """expand that repeats nothing → x, reshaped when it only adds axes."""
+    """Expand that repeats nothing → x, reshaped when it only adds axes."""
     kind, source = static_value(op.out), static_value(op.x)
     if kind is None or source is None or kind.num_elements != source.num_elements:
         return False
@@ -154,7 +155,7 @@ def expand_without_copies(op: pd.ExpandOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.ConcatOp)
 def concat_of_one(op: pd.ConcatOp, rewriter: Rewriter) -> bool:
-    """concat of one value → that value."""
+    """Concat of one value → that value."""
     if len(op.operands) != 1 or op.out.type is not op.operands[0].type or op.out.type.__class__ is not VTensorType:
         return False
     rewriter.replace(op, op.operands[0])
@@ -164,7 +165,7 @@ def concat_of_one(op: pd.ConcatOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.SplitOp)
 def split_in_one(op: pd.SplitOp, rewriter: Rewriter) -> bool:
-    """split into one piece → x."""
+    """Split into one piece → x."""
     if len(op.results) != 1 or op.results[0].type is not op.x.type or op.x.type.__class__ is not VTensorType:
         return False
     rewriter.replace(op, op.x)
@@ -174,8 +175,9 @@ def split_in_one(op: pd.SplitOp, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.TransposeOp)
 def transpose_of_reshaped_transpose(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
-    """transpose(reshape(transpose(x))) → reshape(transpose(transpose(x))) when the reshape adds and drops axes of extent 1
-    only; the transposes then merge."""
+    """transpose(reshape(transpose(x))) → reshape(transpose(transpose(x))) when the reshape adds and drops axes of
+    extent 1 only; the transposes then merge.
+    """
     kind = static_value(op.out)
     between = op.x.defining_op
     if kind is None or not isinstance(between, pd.ReshapeOp) or not between.out.has_one_use:
@@ -197,8 +199,9 @@ def transpose_of_reshaped_transpose(op: pd.TransposeOp, rewriter: Rewriter) -> b
 @canonicalization
 @pattern(ElementwiseUnaryOp, pd.CastOp, pd.AddOp, pd.SubtractOp, pd.MultiplyOp, pd.DivideOp, pd.MaximumOp, pd.MinimumOp)
 def elementwise_of_transpose(op: Operation, rewriter: Rewriter) -> bool:
-    """f(transpose(x)) → transpose(f(x)) for an operation on one value, or on one and a splat of one element, when nothing else
-    uses the transpose: it then meets what it can cancel against."""
+    """f(transpose(x)) → transpose(f(x)) for an operation on one value, or on one and a splat of one element, when
+    nothing else uses the transpose: it then meets what it can cancel against.
+    """
     result = op.results[0].type
     if not isinstance(result, VTensorType):
         return False
@@ -223,8 +226,9 @@ def elementwise_of_transpose(op: Operation, rewriter: Rewriter) -> bool:
 @canonicalization
 @pattern(pd.MatmulOp)
 def matmul_of_transpose(op: pd.MatmulOp, rewriter: Rewriter) -> bool:
-    """matmul of a transpose that makes the last axis the last but one → `transpose_x` / `transpose_y` flipped, and what is
-    left of the transpose keeps rows whole."""
+    """Matmul of a transpose that makes the last axis the last but one → `transpose_x` / `transpose_y` flipped, and
+    what is left of the transpose keeps rows whole.
+    """
     if op.out.type.__class__ is not VTensorType:
         return False
     x, y = _rows_kept(op.x), _rows_kept(op.y)
@@ -247,8 +251,9 @@ def matmul_of_transpose(op: pd.MatmulOp, rewriter: Rewriter) -> bool:
 
 
 def _rows_kept(value: Value) -> tuple[int, ...] | None:
-    """The permutation left when the exchange of the last two axes is taken out of the transpose that made `value`; None when
-    it would not keep the last axis in place, or another user needs the transpose as it is."""
+    """The permutation left when the exchange of the last two axes is taken out of the transpose that made `value`;
+    None when it would not keep the last axis in place, or another user needs the transpose as it is.
+    """
     op: Operation | None = value.defining_op
     if not isinstance(op, pd.TransposeOp) or len(op.perm) < 2:
         return None
