@@ -1,191 +1,115 @@
-"""One op compiled and simulated: `ops.run` builds the smallest backend program around it."""
+"""What the backend suites share: building small programs, running passes on them, and comparing values."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tx8ir.backend.codegen.generate_tx8 import GenerateTx8
-from tx8ir.backend.memory.allocate_ddr import AllocateDdr
-from tx8ir.backend.memory.allocate_spm import AllocateSpm
-from tx8ir.backend.search.shard_and_split import ShardAndSplit
-from tx8ir.backend.target_options import target_with
-from tx8ir.core import (
-    Block,
-    Builder,
-    Compute,
-    FunctionType,
-    Program,
-    Region,
-    ScalarType,
-    TupleType,
-    Value,
-    Variable,
-    VTensorType,
-)
-from tx8ir.dialects import func, tx8be
-from tx8ir.dialects.tx8be import DevAttr, ParallelAttr
-from tx8ir.sim import SimReport, Simulator
-from tx8ir.target.layout import MemLayout
+import tx8ir.executable as _executable  # registers every pass
+from tx8ir.core import Builder, FunctionType, Operation, Program, RankedTensor, Type, Value, f32
+from tx8ir.dialects import builtin, func
+from tx8ir.interpreter import evaluate
 from tx8ir.transforms.pass_manager import PassManager
 
+assert _executable
 
-@attrs.frozen
-class In:
-    """An operand: its data, where it comes from, and its physical layout (by default blocked if `blocked`)."""
-
-    array: np.ndarray
-    format: str = "f32"
-    kind: str = "var"  # or "const"
-    layout: str | None = None
-    load: bool = True
+Parameter = Callable[[str], Value]
 
 
-@attrs.frozen
-class Run:
-    """What came of a run; `expected` is the op's own reference in float64."""
-
-    out: np.ndarray
-    expected: np.ndarray
-    allocated: Program
-    compiled: Program
-    group: tx8be.GroupOp
-    report: SimReport
-
-    @property
-    def sharding(self) -> tuple[int, ...]:
-        """Parts per axis over the tiles."""
-        return self._store.tile_parallel.shape_spatial_sharding
-
-    @property
-    def slice(self) -> tuple[int, ...]:
-        """Extents of one time step."""
-        return self._store.dev_info.temporal_mem_slice
-
-    @property
-    def _store(self) -> tx8be.StoreVarOp:
-        return next(op for op in self.group.body.block if isinstance(op, tx8be.StoreVarOp))
-
-    def check(self) -> None:
-        """At most one rounding to the result's format, on top of fp32 arithmetic."""
-        assert self.out.shape == self.expected.shape
-        format = self.group.outs[0].type.element.format
-        if format.is_integer:
-            np.testing.assert_array_equal(self.out, self.expected)
-            return
-        rounding = 0.0 if format.mantissa_bits >= 23 else 2.0 ** -(format.mantissa_bits + 1)
-        finite = np.abs(self.expected[np.isfinite(self.expected)])
-        tolerance = 1.01 * rounding * np.abs(self.expected) + 2e-6 * finite.max(initial=0.0)
-        error = np.abs(self.out.astype(np.float64) - self.expected)
-        worst = np.unravel_index(np.argmax(error - tolerance), error.shape)
-        assert (error <= tolerance).all(), (worst, self.out[worst], self.expected[worst])
-
-
-def layout_for(rank: int, blocked: bool) -> str:
-    return MemLayout.for_rank(rank, blocked=blocked).value
-
-
-def build(
-    make: Callable[..., Any], operands: Sequence[In | None], *, blocked: bool, sharding: tuple[int, ...] | None = None
+def _build_program(
+    build: Callable[..., Value | Operation | Sequence[Any]],
+    inputs: Mapping[str, Type],
+    weights: Mapping[str, NDArray[Any]] | None = None,
 ) -> Program:
-    """`main` with one group around ``make(*operands)``, every value in the layout that `blocked` says."""
+    """`main` over `inputs`: `build` takes its arguments and a function that reads a weight by name."""
     program = Program.empty()
-    types, infos = [], []
-    for operand in operands:
-        if operand is None:
-            types.append(None)
-            infos.append(None)
-            continue
-        types.append(VTensorType(operand.array.shape, ScalarType.of(operand.format)))
-        infos.append(DevAttr(mem_layout=operand.layout or layout_for(operand.array.ndim, blocked)))
-    inputs = [t for t, o in zip(types, operands, strict=True) if o is not None and o.kind == "var"]
-    with Builder.at_end(program.body):
-        main = func.FuncOp(sym_name="main", function_type=FunctionType(tuple(inputs), ()))
+    for name, array in (weights or {}).items():
+        program.weights.add(name, array)
+
+    def parameter(name: str) -> Value:
+        return builtin.get_parameter(parameter=name, out=program.weights[name].type.to_vtensor()).out
+
+    main = func.FuncOp(sym_name="main", function_type=FunctionType(tuple(inputs.values()), ()), arg_names=tuple(inputs))
     block = main.body.block
-    body = Block(inputs)
     with Builder.at_end(block):
-        given = [
-            tx8be.InputOp(arg, dev_info=info)
-            for arg, info in zip(
-                block.args, [i for i, o in zip(infos, operands, strict=True) if o and o.kind == "var"], strict=True
-            )
-        ]
-    with Builder.at_end(body):
-        values: list[Value] = []
-        variable = 0
-        for number, (operand, type_, info) in enumerate(zip(operands, types, infos, strict=True)):
-            if operand is None:
-                values.append(tx8be.NoneOp().y)
-            elif operand.kind == "const":
-                name = f"c{number}"
-                program.weights[name] = Variable(type_, operand.array)
-                load = tx8be.LoadConstOp(
-                    parameter=name, id=number, bypasscodegen=not operand.load, dev_info=info, y=type_
-                )
-                values.append(load.y)
-            else:
-                arg = body.args[variable]
-                variable += 1
-                values.append(tx8be.LoadVarOp(arg, dev_info=info).y if operand.load else arg)
-        op = make(*values)
-        result = op.results[0]
-        if op.dev_info is None:
-            op.set_attribute("dev_info", DevAttr(mem_layout=layout_for(result.type.rank, blocked)))
-        given_sharding = ParallelAttr(sharding_is_given=True, shape_spatial_sharding=sharding) if sharding else None
-        store = tx8be.StoreVarOp(result, dev_info=op.dev_info, tile_parallel=given_sharding)
-        tx8be.ReturnOp([store.y])
-    with Builder.at_end(block):
-        group = tx8be.GroupOp(inputs=given, outs=[result.type], body=Region([body]), group_tag=0, group_id=0)
-        collected = tx8be.TupleOp([group.outs[0]])
-        out = tx8be.OutputOp(collected)
-        func.ReturnOp([out])
-    main.set_attribute("function_type", FunctionType(tuple(inputs), (TupleType((result.type,)),)))
+        given = build(*block.args, parameter)
+        made = list(given) if isinstance(given, (list, tuple)) else [given]
+        values = [v.results[0] if isinstance(v, Operation) else v for v in made]
+        func.ReturnOp(values)
+    main.set_attribute("function_type", FunctionType(tuple(inputs.values()), tuple(v.type for v in values)))
+    main.set_attribute("result_names", tuple(f"out{i}" for i in range(len(values))))
+    program.body.append(main)
     program.verify()
     return program
 
 
-def compile_and_run(
-    make: Callable[..., Any],
-    operands: Sequence[In | None],
-    *,
-    blocked: bool,
-    spm_bytes: int | None = None,
-    sharding: tuple[int, ...] | None = None,
-) -> Run:
-    """Compiles and simulates one op; `spm_bytes` forces time splits, `sharding` the cut over tiles."""
-    program = build(make, operands, blocked=blocked, sharding=sharding)
-    passes = (ShardAndSplit(spm_bytes=spm_bytes), AllocateSpm(spm_bytes=spm_bytes), AllocateDdr())
-    PassManager(passes).run(program)
-    compiled = program.clone()
-    PassManager((GenerateTx8(),)).run(compiled)
-    feeds = [o.array for o in operands if o is not None and o.kind == "var"]
-    target = target_with(spm_bytes)
-    simulator = Simulator(compiled, target)
-    result = simulator.run({port.port_name: array for port, array in zip(simulator.inputs, feeds, strict=True)})
-    (out,) = result.outputs.values()
-    group = next(op for op in program.module.walk() if isinstance(op, tx8be.GroupOp))
-    return Run(out, reference(group, operands), program, compiled, group, result.report)
+def _run_passes(program: Program, pipeline: str) -> Program:
+    """A copy of the program after the passes, verified after each."""
+    copy = program.clone()
+    PassManager.parse(pipeline).run(copy, verify_each=True)
+    return copy
 
 
-def reference(group: tx8be.GroupOp, operands: Sequence[In | None]) -> np.ndarray:
-    """The op's `Compute` on the operands in float64."""
-    op = next(op for op in group.body.block if not isinstance(op, NOT_COMPUTE))
-    arrays = [
-        None if o is None else o.array if o.array.dtype.kind in "iu" else o.array.astype(np.float64) for o in operands
-    ]
-    with np.errstate(all="ignore"):
-        return np.asarray(op.interface(Compute).compute(*arrays))
+def _random_inputs(program: Program, seed: int = 0, low: float = -2.0, high: float = 2.0) -> dict[str, NDArray[Any]]:
+    """Inputs of `main`: floats uniform in [low, high), integers in [0, 3)."""
+    rng = np.random.default_rng(seed)
+    inputs: dict[str, NDArray[Any]] = {}
+    for name, kind in program.inputs.items():
+        assert isinstance(kind, RankedTensor)
+        if kind.element.is_float:
+            inputs[name] = rng.uniform(low, high, kind.shape).astype(np.float32 if kind.element is f32 else np.float64)
+        else:
+            inputs[name] = rng.integers(0, 3, kind.shape).astype(kind.element.dtype)
+    return inputs
 
 
-NOT_COMPUTE = (tx8be.LoadVarOp, tx8be.LoadConstOp, tx8be.StoreVarOp, tx8be.NoneOp)
+def _check_same_values(
+    before: Program, after: Program, inputs: Mapping[str, NDArray[Any]] | None = None, tolerance: float = 1e-12
+) -> None:
+    """Both programs give the same values in fp64, relative to the largest output."""
+    inputs = _random_inputs(before) if inputs is None else inputs
+    expected, given = evaluate(before, inputs, "fp64"), evaluate(after, inputs, "fp64")
+    assert list(given) == list(expected)
+    for name, array in expected.items():
+        assert given[name].shape == array.shape
+        finite = np.isfinite(array.astype(np.float64))
+        scale = max(1e-30, float(np.abs(array[finite].astype(np.float64)).max(initial=0)))
+        np.testing.assert_allclose(
+            given[name].astype(np.float64), array.astype(np.float64), rtol=0, atol=tolerance * scale
+        )
+
+
+def _op_names(program: Program, dialect: str = "tx8be") -> list[str]:
+    """Names of the ops of `main` in order, without the dialect and without what only frames them."""
+    frame = {"Input", "Tuple", "Output", "None", "Constant"}
+    names = [op.name.removeprefix(f"{dialect}.") for op in program.main.body.block]
+    return [n for n in names if n not in frame and n != "func.return"]
 
 
 @pytest.fixture(scope="session")
-def ops() -> SimpleNamespace:
-    """``ops.run(make, [ops.In(array), …], blocked=…)``; `ops.build` gives the program alone."""
-    return SimpleNamespace(In=In, build=build, run=compile_and_run)
+def build_program() -> Callable[..., Program]:
+    return _build_program
+
+
+@pytest.fixture(scope="session")
+def run_passes() -> Callable[[Program, str], Program]:
+    return _run_passes
+
+
+@pytest.fixture(scope="session")
+def random_inputs() -> Callable[..., dict[str, NDArray[Any]]]:
+    return _random_inputs
+
+
+@pytest.fixture(scope="session")
+def check_same_values() -> Callable[..., None]:
+    return _check_same_values
+
+
+@pytest.fixture(scope="session")
+def op_names() -> Callable[[Program], list[str]]:
+    return _op_names

@@ -69,7 +69,7 @@ class Lowering:
     new_variables: dict[str, Variable] = attrs.field(factory=dict[str, Variable])
     constants: list[tx8be.ConstantOp] = attrs.field(factory=list[tx8be.ConstantOp])
     _by_name: dict[str, Value] = attrs.field(factory=dict[str, Value])
-    _derived: dict[tuple[Value, object], str] = attrs.field(factory=dict[tuple[Value, object], str])
+    _derived: dict[tuple[object, object], str] = attrs.field(factory=dict[tuple[object, object], str])
 
     # -- values ------------------------------------------------------------------------------------------------------
 
@@ -154,18 +154,19 @@ class Lowering:
     def derived(
         self, value: Value, key: object, array: Callable[[Array], Array], element: ScalarType | None = None
     ) -> Value:
-        """A `Constant` computed from the source constant `value`; equal (value, key) give the same variable.
+        """A `Constant` computed from the source constant `value`; equal keys of one constant give the same variable.
 
         `element` is its format, by default that of `value`.
         """
-        name = self._derived.get((value, key))
+        op = value.defining_op
+        parameter = op.parameter if isinstance(op, builtin.GetParameterOp) else None
+        source = (value if parameter is None else parameter, key)
+        name = self._derived.get(source)
         element = ranked_type(value).element if element is None else element
         if name is not None:
             return self._constant(name, VTensorType(self.new_variables[name].type.shape, element))
-        op = value.defining_op
-        hint = op.parameter if isinstance(op, builtin.GetParameterOp) else "constant"
-        made = self.new_constant(hint, array(self.array(value)), element)
-        self._derived[value, key] = self.constants[-1].parameter
+        made = self.new_constant("constant" if parameter is None else parameter, array(self.array(value)), element)
+        self._derived[source] = self.constants[-1].parameter
         return made
 
     def _constant(self, name: str, t: VTensorType) -> Value:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
 import attrs
 
@@ -12,6 +12,7 @@ from tx8ir.backend.lowering import elementwise, movement, neural, reduction
 from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
 from tx8ir.core import (
     Block,
+    BlockArgument,
     Builder,
     FunctionType,
     Operation,
@@ -31,6 +32,9 @@ from tx8ir.transforms.pass_manager import Pass, register_pass
 RULE_MODULES = (elementwise, movement, neural, reduction)
 """The modules whose import fills `RULES`."""
 
+Faults: TypeAlias = "list[tuple[Operation, str]]"
+"""What cannot be lowered, and why."""
+
 UNKNOWN = "Unknown"
 
 
@@ -47,33 +51,19 @@ class LowerToTx8be(Pass):
 
     Assumes: value semantics, one block, element types the TX8 computes in (`convert-dtype`), images NHWC and filters
     HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay.
-    Cost: O(ops + expanded bytes). Raises `CompileError` listing every op that cannot be lowered, with its types, the reason and its source; the
-    program is then unchanged.
+    Cost: O(ops + expanded bytes). Raises `CompileError` listing every op that cannot be lowered, with its types, the
+    reason and its source; the program is then unchanged.
     """
 
     name: ClassVar[str] = "lower-to-tx8be"
 
     def run(self, program: Program) -> None:
-        old = program.main
-        source = main_block(program)
+        old, source = program.main, main_block(program)
         target = Block([argument.type for argument in source.args])
         lowering = Lowering(program.weights, target)
-        faults: list[tuple[Operation, str]] = []
-        for old_argument, argument in zip(source.args, target.args, strict=True):
-            if not isinstance(argument.type, RankedTensor):
-                raise CompileError(
-                    f"argument {argument.index} of main has type {argument.type}; expected a tensor", op=old
-                )
-            argument.type = argument.type.to_vtensor()
-            with Builder.at_end(target), at_location(old.location):
-                entry = tx8be.InputOp(argument, layout_str=UNKNOWN)
-            lowering.values[old_argument] = entry.y
-            try:
-                check_type(ranked_type(old_argument))
-                if argument.type.element is i1:
-                    raise Illegal("a bool argument has no format to be a value mask in; cast it outside")
-            except Illegal as reason:
-                faults.append((old, f"argument {argument.index}: {reason}"))
+        faults: Faults = []
+        for before, after in zip(source.args, target.args, strict=True):
+            self._enter(old, before, after, lowering, faults)
         for op in source:
             if isinstance(op, func.ReturnOp):
                 self._finish(op, lowering, faults)
@@ -88,7 +78,23 @@ class LowerToTx8be(Pass):
         self.count("backend ops", len(target))
         self.count("new variables", len(lowering.new_variables))
 
-    def _lower(self, op: Operation, lowering: Lowering, faults: list[tuple[Operation, str]]) -> None:
+    def _enter(
+        self, main: Operation, before: BlockArgument, after: BlockArgument, lowering: Lowering, faults: Faults
+    ) -> None:
+        """The `Input` of one argument of `main`."""
+        try:
+            t = ranked_type(before)
+            check_type(t)
+            if t.element is i1:
+                raise Illegal("a bool argument has no format to be a value mask in; cast it outside")
+        except Illegal as reason:
+            faults.append((main, f"argument {before.index}: {reason}"))
+        if isinstance(before.type, RankedTensor):
+            after.type = before.type.to_vtensor()
+        with Builder.at_end(lowering.block), at_location(main.location):
+            lowering.values[before] = tx8be.InputOp(after, layout_str=UNKNOWN).y
+
+    def _lower(self, op: Operation, lowering: Lowering, faults: Faults) -> None:
         """Lower one op; a fault gives its results placeholders, so that the ops behind it are looked at too."""
         rule = RULES.get(type(op))
         try:
@@ -105,7 +111,7 @@ class LowerToTx8be(Pass):
             return
         lowering.values.update(zip(op.results, values, strict=True))
 
-    def _finish(self, op: func.ReturnOp, lowering: Lowering, faults: list[tuple[Operation, str]]) -> None:
+    def _finish(self, op: func.ReturnOp, lowering: Lowering, faults: Faults) -> None:
         """Tuple, Output and return of the results."""
         with Builder.at_end(lowering.block), at_location(op.location):
             try:
@@ -147,7 +153,7 @@ def _placeholder(result: Value) -> VTensorType:
     return t.to_vtensor().with_element(f32) if t.element is i1 else t.to_vtensor()
 
 
-def _describe(faults: list[tuple[Operation, str]]) -> str:
+def _describe(faults: Faults) -> str:
     lines = [f"{len(faults)} op{'s' if len(faults) > 1 else ''} cannot be lowered to tx8be:"]
     for op, reason in faults:
         operands = ", ".join(str(v.type) for v in op.operands)
