@@ -65,28 +65,25 @@ class ReshapeOp(Op, Compute, InferTypes, name="pd.reshape", traits=(Pure, View))
         return (x.with_shape(self._resolve(x.shape)),)
 
     def _resolve(self, source: tuple[int, ...]) -> tuple[int, ...]:
-        wanted = list(self.shape)
-        text = f"attribute `shape` is {wanted}"
-        for axis, extent in enumerate(wanted):
-            if extent < -1:
-                raise fail(self, f"{text}; expected extents >= 0 and at most one -1")
-            if extent == 0:
-                if axis >= len(source):
-                    raise fail(self, f"{text}; the 0 on axis {axis} has no extent to copy in {list(source)}")
-                wanted[axis] = source[axis]
-        if wanted.count(-1) > 1 and self.shape.count(-1) > 1:
-            raise fail(self, f"{text}; expected at most one -1")
-        if DYNAMIC in source:
-            return tuple(wanted)
-        count = math.prod(source)
-        if -1 in wanted:
-            rest = math.prod(extent for extent in wanted if extent != -1)
-            if rest == 0 or count % rest:
-                raise fail(self, f"{text}; {list(source)} has {count} elements, not a multiple of {rest}")
-            wanted[wanted.index(-1)] = count // rest
-        if math.prod(wanted) != count:
-            raise fail(self, f"{text}, {math.prod(wanted)} elements; {list(source)} has {count}")
-        return tuple(wanted)
+        text = f"attribute `shape` is {list(self.shape)}"
+        if any(extent < -1 for extent in self.shape) or self.shape.count(-1) > 1:
+            raise fail(self, f"{text}; expected extents >= 0 and at most one -1")
+        copied = {axis for axis, extent in enumerate(self.shape) if extent == 0}
+        if copied and max(copied) >= len(source):
+            raise fail(self, f"{text}; the 0 on axis {max(copied)} has no extent to copy in {list(source)}")
+        resolved = [source[axis] if axis in copied else extent for axis, extent in enumerate(self.shape)]
+        # Copied extents cancel, also dynamic ones and 0: the others must have equal products.
+        left = [extent for axis, extent in enumerate(source) if axis not in copied]
+        if DYNAMIC in left:
+            return tuple(resolved)
+        count, rest = math.prod(left), math.prod(extent for extent in self.shape if extent > 0)
+        if -1 in self.shape:
+            if count % rest:
+                raise fail(self, f"{text}; {count} elements of {list(source)} are no multiple of {rest}")
+            resolved[self.shape.index(-1)] = count // rest
+        elif count != rest and 0 not in (source[axis] for axis in copied):
+            raise fail(self, f"{text}: {rest} elements where {list(source)} has {count}")
+        return tuple(resolved)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return x.reshape(self._resolve(x.shape))
