@@ -20,13 +20,14 @@ from tx8ir.cli.app import app
 
 MODELS = Path(__file__).parent / "data" / "models"
 
-RELU_TEXT = """
+TWICE_RELU = """
 module {
   func.func @main(%x: !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
       attributes {arg_names = ["x"], result_names = ["out"]} {
     %0 = "pd.relu"(%x) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    %1 = "pd.relu"(%0) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    return %1 : !pd.vtensor<4x64xf32>
+    %1 = "pd.relu"(%x) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
+    %2 = "pd.add"(%0, %1) : (!pd.vtensor<4x64xf32>, !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
+    return %2 : !pd.vtensor<4x64xf32>
   }
 }
 """
@@ -148,7 +149,7 @@ def test_print_shows_the_program_and_any_stage_of_it(run: Run, model: Path) -> N
 
 
 def test_opt_runs_passes_over_text(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(RELU_TEXT)
+    (tmp_path / "a.mlir").write_text(TWICE_RELU)
     result = run("opt", "a.mlir", "--passes", "canonicalize,cse,dce")
     assert result.exit_code == 0
     assert result.stdout.count('"pd.relu"') == 1
@@ -248,13 +249,13 @@ def test_an_operator_without_an_import(run: Run, tmp_path: Path) -> None:
 
 
 def test_an_operation_the_backend_cannot_compile(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(RELU_TEXT.replace("pd.relu", "pd.cumsum"))
+    (tmp_path / "a.mlir").write_text(TWICE_RELU.replace("pd.relu", "pd.cumsum"))
     refused(run("run", "a.mlir"), "pd.cumsum")
 
 
 def test_text_with_a_syntax_error(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(RELU_TEXT.replace("return", "retrun"))
-    refused(run("print", "a.mlir"), "a.mlir:7:")
+    (tmp_path / "a.mlir").write_text(TWICE_RELU.replace("return", "retrun"))
+    refused(run("print", "a.mlir"), "a.mlir:8:")
 
 
 def test_a_stage_that_is_none(run: Run, model: Path) -> None:

@@ -6,7 +6,6 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import dialects as dialects  # makes the shipped dialects known to the default context
-from .core.program import Program, parse
 
 if TYPE_CHECKING:
     from . import frontends as frontends
@@ -15,13 +14,21 @@ if TYPE_CHECKING:
     from . import testing as testing
     from . import transforms as transforms
     from . import viz as viz
-    from .executable import CompileOptions, Executable, compile
+    from .core.program import Program, parse
+    from .executable import CompileOptions, Executable, InputError, compile
 
 __version__ = "0.1.0"
-__all__ = ["CompileOptions", "Executable", "Program", "compile", "parse"]
+__all__ = ["CompileOptions", "Executable", "InputError", "Program", "compile", "parse"]
 
 # What `import tx8ir` alone does not need is imported when it is first touched.
-_LAZY = {"CompileOptions": "executable", "Executable": "executable", "compile": "executable"}
+_LAZY = {
+    "CompileOptions": "executable",
+    "Executable": "executable",
+    "InputError": "executable",
+    "Program": "core.program",
+    "compile": "executable",
+    "parse": "core.program",
+}
 _ROOMS = ("frontends", "interpreter", "sim", "testing", "transforms", "viz")
 
 
