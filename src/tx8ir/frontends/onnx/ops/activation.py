@@ -123,7 +123,7 @@ def clip(node: Node) -> Converted:
     return out if high is None else pd.minimum(out, high)
 
 
-@converter("Cast", first=6, last=25, attributes=("to", "saturate", "round_mode"))
+@converter("Cast", first=6, last=28, attributes=("to", "saturate", "round_mode"))
 def cast(node: Node) -> Converted:
     """X in another element type; `saturate` and `round_mode` concern 8-bit floats only, which are refused."""
     try:

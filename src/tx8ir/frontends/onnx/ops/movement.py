@@ -92,7 +92,7 @@ def transpose(node: Node) -> Converted:
     return pd.transpose(node.operand(0), perm=node.ints("perm", tuple(reversed(range(rank))), length=rank))
 
 
-@converter("DepthToSpace", first=1, last=13, attributes=("blocksize", "mode"))
+@converter("DepthToSpace", first=1, last=28, attributes=("blocksize", "mode"))
 def depth_to_space(node: Node) -> Converted:
     """Blocks of channels become blocks of cells."""
     n, c, h, w = _image(node)
@@ -106,14 +106,15 @@ def depth_to_space(node: Node) -> Converted:
     return pd.reshape(split, shape=(n, c // (b * b), h * b, w * b))
 
 
-@converter("SpaceToDepth", first=1, last=13, attributes=("blocksize",))
+@converter("SpaceToDepth", first=1, last=28, attributes=("blocksize", "mode"))
 def space_to_depth(node: Node) -> Converted:
-    """Blocks of cells become blocks of channels."""
+    """Blocks of cells become blocks of channels; `mode`, from version 28 on, says which come first."""
     n, c, h, w = _image(node)
     b = node.int("blocksize")
     if b < 1 or h % b or w % b:
         raise node.error(f"attribute blocksize is {b}; an image of {h} x {w} does not divide into such blocks")
-    split = pd.transpose(pd.reshape(node.operand(0), shape=(n, c, h // b, b, w // b, b)), perm=(0, 3, 5, 1, 2, 4))
+    perm = (0, 3, 5, 1, 2, 4) if node.string("mode", ("DCR", "CRD"), "DCR") == "DCR" else (0, 1, 3, 5, 2, 4)
+    split = pd.transpose(pd.reshape(node.operand(0), shape=(n, c, h // b, b, w // b, b)), perm=perm)
     return pd.reshape(split, shape=(n, c * b * b, h // b, w // b))
 
 

@@ -67,10 +67,10 @@ _register("ReduceMin", 20, 18, lambda _, x, axes, keepdim: pd.min(x, axis=axes, 
 _register("ReduceL1", 18, 18, _sum, before=pd.abs)
 _register("ReduceL2", 18, 18, _sum, before=pd.square, after=pd.sqrt)
 _register("ReduceSumSquare", 18, 18, _sum, before=pd.square)
-_register("ReduceLogSum", 18, 18, _sum, after=pd.log)
+_register("ReduceLogSum", 28, 18, _sum, after=pd.log)
 
 
-@converter("ReduceLogSumExp", first=1, last=18, attributes=_ATTRIBUTES)
+@converter("ReduceLogSumExp", first=1, last=28, attributes=_ATTRIBUTES)
 def reduce_log_sum_exp(node: Node) -> Converted:
     """M + log(sum(exp(x - m))) with m the maximum, so that no exponential overflows."""
     axes = _axes(node, 18)
