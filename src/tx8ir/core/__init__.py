@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
+import importlib
+from typing import TYPE_CHECKING, Any, Final
+
 from .attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
     DenseArrayAttr,
-    DenseAttr,
     DictAttr,
-    EnumAttr,
     FloatAttr,
     IntAttr,
-    OpaqueAttr,
     StrAttr,
-    StructAttr,
     SymbolRefAttr,
     TypeAttr,
     UnitAttr,
     as_attribute,
-    enum_attr,
     scalar_type_of,
-    struct_attr,
 )
 from .block import Block, Region
 from .builder import Builder, detached
 from .bulk import bulk
 from .context import Dialect, IrContext, UnregisteredOp, default_context
+from .dense import DenseAttr
 from .errors import IrError, ParseError, VerifyError
 from .fields import (
     Operand,
@@ -55,10 +53,7 @@ from .location import (
 )
 from .op import Op
 from .operation import Operation, OpInfo
-from .parser import Header, Parser, parse_op
-from .printer import Printer, print_op
-from .program import Program, parse
-from .safetensors import MappedTensor, WeightError
+from .structured import EnumAttr, OpaqueAttr, StructAttr, enum_attr, struct_attr
 from .traits import (
     Commutative,
     ConstantLike,
@@ -107,8 +102,15 @@ from .types import (
     ui64,
 )
 from .value import BlockArgument, OpOperand, OpResult, Value
-from .verifier import Fault, VerificationFailed, find_faults, verify
-from .weights import Variable, WeightStore
+
+if TYPE_CHECKING:
+    from .header import Header
+    from .parser import Parser, parse_op
+    from .printer import Printer, print_op
+    from .program import Program, parse
+    from .safetensors import MappedTensor, WeightError
+    from .verifier import Fault, VerificationFailed, find_faults, verify
+    from .weights import Variable, WeightStore
 
 __all__ = [
     "ArrayAttr",
@@ -234,3 +236,28 @@ __all__ = [
     "WeightError",
     "WeightStore",
 ]
+
+# Text, verifier, programs and weights are loaded when they are first used: importing the core stays fast.
+_LAZY: Final = {
+    "Fault": "verifier",
+    "Header": "header",
+    "MappedTensor": "safetensors",
+    "Parser": "parser",
+    "Printer": "printer",
+    "Program": "program",
+    "Variable": "weights",
+    "VerificationFailed": "verifier",
+    "WeightError": "safetensors",
+    "WeightStore": "weights",
+    "find_faults": "verifier",
+    "parse": "program",
+    "parse_op": "parser",
+    "print_op": "printer",
+    "verify": "verifier",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -6,9 +6,9 @@ import enum
 import types
 import typing
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Final, cast
 
-import attrs
 import numpy as np
 
 from .attributes import (
@@ -16,33 +16,32 @@ from .attributes import (
     Attribute,
     BoolAttr,
     DenseArrayAttr,
-    DenseAttr,
-    EnumAttr,
     FloatAttr,
     IntAttr,
     StrAttr,
-    StructAttr,
     TypeAttr,
     as_attribute,
-    enum_attr_name,
 )
+from .dense import DenseAttr
+from .structured import EnumAttr, StructAttr, enum_attr_name
 from .types import ScalarType, Type, f64, i1, i64
 
 
-@attrs.frozen
 class Codec:
     """The two directions for one annotation.
 
     Attributes:
-    ----------
         expected: what to say when something else is given.
         encode: Python value to attribute; raises TypeError, ValueError or OverflowError.
         accepts: whether an attribute that was read from text or set by hand is of the right kind.
     """
 
-    expected: str
-    encode: Callable[[Any], Attribute]
-    accepts: Callable[[Attribute], bool]
+    __slots__ = ("accepts", "encode", "expected")
+
+    def __init__(self, expected: str, encode: Callable[[Any], Attribute], accepts: Callable[[Attribute], bool]) -> None:
+        self.expected = expected
+        self.encode = encode
+        self.accepts = accepts
 
 
 def _typed(cls: type[Attribute], expected: str, encode: Callable[[Any], Attribute]) -> Codec:
@@ -51,13 +50,11 @@ def _typed(cls: type[Attribute], expected: str, encode: Callable[[Any], Attribut
 
 def _numbers(element: ScalarType, expected: str) -> Codec:
     def encode(value: Any) -> Attribute:
-        if isinstance(value, DenseArrayAttr):
-            return value
         if isinstance(value, (int, float, np.integer, np.floating)):  # one number stands for a sequence of one
             value = (cast(float, value),)
-        if isinstance(value, (str, bytes)):
+        if isinstance(value, (str, bytes)) or (isinstance(value, Attribute) and not accepts(value)):
             raise TypeError(f"expected {expected}, not {value!r}")
-        return DenseArrayAttr(value, element)
+        return value if isinstance(value, Attribute) else DenseArrayAttr(value, element)
 
     # An array in brackets ([1, 2]) is what other tools write for numbers too.
     def accepts(attr: Attribute) -> bool:
@@ -76,11 +73,13 @@ _NUMBER: Final[dict[ScalarType, Callable[[Attribute], bool]]] = {
 
 
 def _strings(value: Any) -> Attribute:
-    if isinstance(value, ArrayAttr):
-        return value
-    if isinstance(value, str):
+    if isinstance(value, str) or (isinstance(value, Attribute) and not _are_strings(value)):
         raise TypeError(f"expected a tuple of str, not {value!r}")
-    return ArrayAttr(StrAttr(v) for v in value)
+    return value if isinstance(value, Attribute) else ArrayAttr(StrAttr(v) for v in value)
+
+
+def _are_strings(attr: Attribute) -> bool:
+    return isinstance(attr, ArrayAttr) and all(isinstance(e, StrAttr) for e in attr.elements)
 
 
 _FIXED: Final[dict[Any, Codec]] = {
@@ -94,7 +93,7 @@ _FIXED: Final[dict[Any, Codec]] = {
     tuple[str, ...]: Codec(
         "a tuple of str",
         _strings,
-        lambda a: isinstance(a, ArrayAttr) and all(isinstance(e, StrAttr) for e in a.elements),
+        _are_strings,
     ),
     Attribute: Codec("an attribute", as_attribute, lambda _: True),
 }
@@ -104,7 +103,6 @@ def codec_for(annotation: Any) -> tuple[Codec, bool]:
     """The codec of a field annotation, and whether None (absence) is allowed.
 
     Raises:
-    ------
         TypeError: an annotation that stands for no attribute.
     """
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
@@ -125,6 +123,18 @@ def codec_for(annotation: Any) -> tuple[Codec, bool]:
         if issubclass(annotation, Attribute):
             return _attribute_codec(annotation), False
     raise TypeError(f"no attribute stands for the annotation {annotation!r}")
+
+
+@cache
+def struct_codecs(cls: type[StructAttr]) -> dict[str, tuple[Codec, bool]]:
+    """Field names of a structured attribute to their codec and whether they may be None.
+
+    Raises:
+        TypeError: an annotation that stands for no attribute.
+    """
+    hints = typing.get_type_hints(cls)
+    names = [a.name for a in attrs.fields(cls)]  # pyright: ignore[reportArgumentType]  (subclasses are attrs classes)
+    return {name: codec_for(hints[name]) for name in names}
 
 
 def _type_codec(cls: type[Type]) -> Codec:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any, Final, NoReturn, cast
 
 import attrs
@@ -16,6 +15,7 @@ from .block import Block, Region
 from .bulk import bulk
 from .context import IrContext, default_context
 from .errors import IrError, ParseError
+from .header import Header
 from .lexer import BLOCK_NAME, INTEGER, KEY, VALUE_NAME, Source, TextLocation
 from .location import Location, NamedLocation
 from .operation import Operation, create_unchecked
@@ -42,29 +42,10 @@ def parse_op(text: str, *, context: IrContext | None = None, file: str = "<text>
         keep_names: remember value names in the locations of operations.
 
     Raises:
-    ------
         ParseError: the text is no IR; nothing else is ever raised.
     """
     parser = Parser(Source(text, file), context or default_context(), allow_unregistered, keep_names)
     return parser.parse_top_level()
-
-
-@attrs.define
-class Header:
-    """What an op class with a short form read before its region (`parse_header`).
-
-    Attributes:
-    ----------
-        finish: makes the operation from the regions that were read.
-        arguments: names, offsets and types of the entry block's arguments.
-        has_region: whether `{ … }` follows.
-        isolated: whether names from outside are hidden inside.
-    """
-
-    finish: Callable[[tuple[Region, ...]], Operation]
-    arguments: list[tuple[str, int, Type]] = attrs.field(factory=list["tuple[str, int, Type]"])
-    has_region: bool = True
-    isolated: bool = True
 
 
 @attrs.define

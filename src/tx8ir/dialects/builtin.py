@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tx8ir.core.attributes import Attribute, DenseAttr, DictAttr
+from tx8ir.core.attributes import Attribute, DictAttr
 from tx8ir.core.block import Region
 from tx8ir.core.context import Dialect
+from tx8ir.core.dense import DenseAttr
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.fields import Operand, Result, attribute, operand, region, result
+from tx8ir.core.header import Header
 from tx8ir.core.interfaces import Compute, Fold, InferTypes
 from tx8ir.core.op import Op
 from tx8ir.core.operation import create_unchecked
-from tx8ir.core.parser import Header, Parser
-from tx8ir.core.printer import Printer
 from tx8ir.core.traits import ConstantLike, IsolatedFromAbove, NoTerminator, Pure, ReadOnly, SymbolTable
 from tx8ir.core.types import RankedTensor, TensorType, Type
+
+if TYPE_CHECKING:
+    from tx8ir.core.parser import Parser
+    from tx8ir.core.printer import Printer
 
 
 class ModuleOp(Op, name="builtin.module", traits=(IsolatedFromAbove, NoTerminator, SymbolTable)):

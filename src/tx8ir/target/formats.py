@@ -1,7 +1,7 @@
 """The number formats of the TX8: one table, from which everything else about a format is read.
 
 The table is [S] (the seed documents); the bit counts of the floating formats are those of IEEE 754
-(f16, f32, f64), of bfloat16 and of TF32. Importing this module loads NumPy and attrs only; `ml_dtypes`
+(f16, f32, f64), of bfloat16 and of TF32. Importing this module loads NumPy only; `ml_dtypes`
 is loaded when the NumPy type of bf16, i4 or ui4 is first asked for.
 """
 
@@ -11,7 +11,6 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import numpy as np
 
 if TYPE_CHECKING:
@@ -40,13 +39,14 @@ __all__ = [
 ]
 
 
-@attrs.frozen(repr=False, cache_hash=True)
 class Format:
     """One number format.
 
     Formats are the module's constants (`F32`, `BF16`, ...); `Format.named` and `Format.from_code` find them.
-    They compare and hash by value, and pickle by name, so that one process has one object per format.
+    Immutable; there is one object per format, which pickling keeps, so that equality is identity.
     """
+
+    __slots__ = ("bits", "code", "exponent_bits", "is_float", "is_signed", "mantissa_bits", "name", "vendor_name")
 
     name: str
     """The IR spelling: "f32"."""
@@ -59,10 +59,43 @@ class Format:
     is_float: bool
     is_signed: bool
     """True for the floating formats and for two's complement integers."""
-    exponent_bits: int = 0
+    exponent_bits: int
     """Width of the exponent field of a floating format; 0 for the others."""
-    mantissa_bits: int = 0
+    mantissa_bits: int
     """Stored fraction bits, without the implicit one; 0 for a format that does not float (tf32: 10)."""
+
+    def __init__(
+        self,
+        name: str,
+        vendor_name: str,
+        code: int | None,
+        bits: int,
+        is_float: bool,
+        is_signed: bool,
+        exponent_bits: int = 0,
+        mantissa_bits: int = 0,
+    ) -> None:
+        # A plain class and not attrs, because every `import tx8ir` pays for what this module loads.
+        for field, value in (
+            ("name", name),
+            ("vendor_name", vendor_name),
+            ("code", code),
+            ("bits", bits),
+            ("is_float", is_float),
+            ("is_signed", is_signed),
+            ("exponent_bits", exponent_bits),
+            ("mantissa_bits", mantissa_bits),
+        ):
+            object.__setattr__(self, field, value)
+
+    def __setattr__(self, field: str, value: object) -> None:
+        raise AttributeError(f"{self.name} is immutable; its {field} cannot be set")
+
+    def __copy__(self) -> Format:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Format:
+        return self
 
     @staticmethod
     def named(name: str) -> Format:
