@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Builder, Program, VTensorType, ui8
 from tx8ir.dialects import tx8
-from tx8ir.sim import SimResult, Simulator
+from tx8ir.sim import SimReport, SimResult, Simulator
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import pack, size_bytes, unpack
@@ -29,8 +29,8 @@ SPREADS: dict[str, Callable[[int], int]] = {
 class Bench:
     """Builds one program; `run` executes it and keeps what the marked SPM bytes hold in the end.
 
-    Operands live in SPM one behind the other, `spread` says at which address on which tile. Every operand comes in by an
-    RDMA from an input and every result leaves by a WDMA to an output, each in a segment of its own.
+    Operands live in SPM one behind the other; `spread` says at which address on which tile. Every operand comes in by
+    an RDMA from an input and every result leaves by a WDMA to an output, each in a segment of its own.
     """
 
     def __init__(self, tiles: tuple[int, ...] = (0, 1, 2), spread: str = "uniform") -> None:
@@ -49,7 +49,8 @@ class Bench:
         self._loads: list[Callable[[], Any]] = []
         self._work: list[Callable[[], Any]] = []
         self._stores: list[Callable[[], Any]] = []
-        self.simulator: Simulator | None = None
+        self.simulator: Simulator
+        self.report: SimReport
 
     def room(self, nbytes: int) -> tuple[int, ...]:
         """SPM addresses, one or one per tile, of `nbytes` unused bytes."""
@@ -103,6 +104,7 @@ class Bench:
         self.build()
         self.simulator = Simulator(self.program, target, **options)
         result: SimResult = self.simulator.run(self._inputs)
+        self.report = result.report
         return [result.outputs[f"y{i}"] for i in range(len(self._results))]
 
     def build(self) -> Program:

@@ -161,9 +161,7 @@ def gather_program(
         tx8.segment(segment_name="index", address=at, size=flat.size, kind="input")
         tx8.input(port_name="table", address=BASE, tensor_type=VTensorType((table.size,), ui8))
         tx8.input(port_name="index", address=at, tensor_type=VTensorType((flat.size,), ui8))
-        tx8.rdma(
-            tiles=tiles, spm=(SPM,), ddr=(at, at + flat.size // 2), element_bytes=1, count=flat.size // 2
-        )
+        tx8.rdma(tiles=tiles, spm=(SPM,), ddr=(at, at + flat.size // 2), element_bytes=1, count=flat.size // 2)
         tx8.rdma_gather(
             tiles=tiles,
             spm=(SPM + 0x1000,),

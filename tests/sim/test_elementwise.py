@@ -146,7 +146,9 @@ BINARY_IN_DOUBLE = {
 
 def binary_reference(function: str, a: NDArray[Any], b: NDArray[Any], format: str) -> NDArray[Any]:
     with np.errstate(all="ignore"):
-        return rounded(BINARY_IN_DOUBLE[function](a.astype(np.float64), b.astype(np.float64)).astype(np.float64), format)
+        return rounded(
+            BINARY_IN_DOUBLE[function](a.astype(np.float64), b.astype(np.float64)).astype(np.float64), format
+        )
 
 
 @given(seeds, counts, st.sampled_from(tx8.BINARY_FUNCTIONS), st.sampled_from(FORMATS), spreads)
@@ -268,9 +270,7 @@ def test_in_place_and_overlapping_operands_read_before_they_write(tools: Any) ->
     bench = tools.Bench((0, 1))
     (address,) = bench.put_array(a)
     # dst lies 4 bytes behind src: each element of src is needed after its place was written
-    bench.do(
-        tx8.binary_vv, function="add", lhs=(address,), rhs=(address,), dst=(address + 4,), count=63, format="f32"
-    )
+    bench.do(tx8.binary_vv, function="add", lhs=(address,), rhs=(address,), dst=(address + 4,), count=63, format="f32")
     bench.get((address,), 256)
     (out,) = bench.run()
     want = a.copy()

@@ -1,4 +1,4 @@
-"""Gemm and conv against sums in double precision (integers: exact), within K * 2^-24 * sum |a b| of fp32 accumulation."""
+"""Gemm and conv against sums in double precision, within K * 2^-24 * sum |a b|; integers are exact."""
 
 from __future__ import annotations
 
@@ -183,9 +183,7 @@ def test_int8_gemm_is_exact_and_saturates(
 
 @st.composite
 def convs(draw: st.DrawFn) -> dict[str, Any]:
-    kernel, strides, dilations = (
-        draw(st.tuples(st.integers(1, top), st.integers(1, top))) for top in (3, 3, 2)
-    )
+    kernel, strides, dilations = (draw(st.tuples(st.integers(1, top), st.integers(1, top))) for top in (3, 3, 2))
     pads = draw(st.tuples(*[st.integers(0, 3)] * 4))
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
     h = draw(st.integers(max(1, reach[0] - pads[0] - pads[1]), 7))
@@ -222,9 +220,7 @@ def conv_reference(x: NDArray[Any], weight: NDArray[Any], f: dict[str, Any]) -> 
 
 
 @given(seeds, convs(), floats, post_processing(), spreads)
-def test_conv(
-    tools: Any, seed: int, fields: dict[str, Any], in_format: str, post: dict[str, Any], spread: str
-) -> None:
+def test_conv(tools: Any, seed: int, fields: dict[str, Any], in_format: str, post: dict[str, Any], spread: str) -> None:
     shape, kernel = fields["shape"], fields["kernel"]
     x = tools.random_values(seed, (3, *shape), in_format)
     weight_shape = (*kernel, 1 if fields["depthwise"] else fields["out_channels"], shape[3])

@@ -203,9 +203,7 @@ def test_convert_keeps_the_spacing_of_the_wider_format(
     before = np.full((3, count * wide), 0xBB, np.uint8)
     bench = tools.Bench(TILES, spread)
     src, dst = bench.put(spaced.reshape(3, -1)), bench.put(before)
-    bench.do(
-        tx8.convert, src=src, dst=dst, count=count, src_format=pair[0], dst_format=pair[1], rounding=rounding
-    )
+    bench.do(tx8.convert, src=src, dst=dst, count=count, src_format=pair[0], dst_format=pair[1], rounding=rounding)
     bench.get(dst, count * wide)
     (out,) = bench.run()
     cells = out.reshape(3, count, wide)
@@ -226,14 +224,10 @@ def test_widening_and_narrowing_as_programs_do_it(tools: Any) -> None:
     x = tools.random_values(1, (3, 50), "f16")
     bench = tools.Bench(TILES)
     src, wide, packed = bench.put_array(x), bench.room(200), bench.room(100)
-    bench.do(
-        tx8.tdma, src=src, dst=wide, segment_bytes=2, src_strides=(2,), dst_strides=(4,), iterations=(50,)
-    )
+    bench.do(tx8.tdma, src=src, dst=wide, segment_bytes=2, src_strides=(2,), dst_strides=(4,), iterations=(50,))
     bench.do(tx8.convert, src=wide, dst=wide, count=50, src_format="f16", dst_format="f32")
     bench.do(tx8.convert, src=wide, dst=wide, count=50, src_format="f32", dst_format="bf16")
-    bench.do(
-        tx8.tdma, src=wide, dst=packed, segment_bytes=2, src_strides=(4,), dst_strides=(2,), iterations=(50,)
-    )
+    bench.do(tx8.tdma, src=wide, dst=packed, segment_bytes=2, src_strides=(4,), dst_strides=(2,), iterations=(50,))
     bench.get(packed, 100)
     (narrow,) = bench.run()
     assert (tools.elements(narrow, "bf16") == x.astype(np.float32).astype(ml_dtypes.bfloat16)).all()

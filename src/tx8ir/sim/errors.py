@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tx8ir.core import IrError, Operation
+from tx8ir.core import IrError, Operation, print_op
 from tx8ir.dialects.tx8 import Access, Instruction
 
 _TEXT_LIMIT = 400  # characters of an instruction that a message shows
@@ -33,7 +33,7 @@ class SimError(IrError):
         self.addresses = addresses
         self.source = op.source if isinstance(op, Instruction) else None
         if isinstance(op, Instruction):
-            text = str(op)
+            text = print_op(op)
             shown = text if len(text) <= _TEXT_LIMIT else text[:_TEXT_LIMIT] + " ..."
             origin = f' from "{self.source}"' if self.source is not None else ""
             message = f"instruction {index} ({op.name}{origin}): {message}\n  {shown}"

@@ -134,14 +134,14 @@ def _walk(buffer: NDArray[np.int8], offset: int, access: Access) -> NDArray[np.i
 
 def _race(record: _Record, earlier: _Record, tile: int, owner: int, address: int) -> Fault:
     verb = "writes" if record.access.writes else "reads"
-    who = f"tile {owner}" if owner != _SEVERAL else "several tiles"
-    did = ("writes" if earlier is record else "wrote") if earlier.access.writes else "read"
     if earlier is record:
-        where = "in the same instruction"
+        other = "another tile writes in the same instruction"
     else:
-        where = f"in instruction {earlier.index}, with no barrier between them"
+        who = "several tiles" if owner == _SEVERAL else f"tile {owner}"
+        did = "wrote" if earlier.access.writes else "read"
+        other = f"{who} {did} in instruction {earlier.index}, with no barrier between them"
     return Fault(
-        f"race: tile {tile} {verb} DDR byte {address:#x}, which {who} {did} {where}",
+        f"race: tile {tile} {verb} DDR byte {address:#x}, which {other}",
         tile=tile,
         addresses=(address, address + 1),
     )

@@ -145,6 +145,10 @@ def _check_segments(segments: list[SegmentOp]) -> None:
 def _check_ports(ports: list[PortOp], segments: list[SegmentOp]) -> None:
     names: set[tuple[str, str]] = set()
     for port in ports:
+        try:
+            port.verify_op()
+        except VerifyError:
+            continue  # the verifier reports it at the port itself
         key = (port.name, port.port_name)
         if key in names:
             raise VerifyError(f'there is another {port.name} named "{port.port_name}"', port)

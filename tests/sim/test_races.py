@@ -1,0 +1,109 @@
+"""Cross-tile races in DDR are found, exactly where a model that keeps every byte finds them."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tx8ir.dialects.tx8 import Access, MemorySpace
+from tx8ir.sim.errors import Fault
+from tx8ir.sim.memory import ByteStore, Memory
+from tx8ir.sim.races import RaceDetector
+from tx8ir.target.chip import TX8
+
+SIZE = 64
+BASE = TX8.ddr_base
+
+
+@st.composite
+def accesses(draw: st.DrawFn) -> Any:
+    """(tiles, access) to 64 bytes of scratch DDR, or (tiles, None) for a barrier."""
+    tiles = tuple(sorted(draw(st.sets(st.integers(0, 3), min_size=1))))
+    if draw(st.integers(0, 3)) == 0:
+        return tiles, None
+    nbytes = draw(st.integers(1, 4))
+    walk = draw(st.lists(st.tuples(st.integers(1, 3), st.integers(0, 9)), max_size=2))
+    access = Access("ddr", MemorySpace.DDR, draw(st.booleans()), (BASE,), nbytes, tuple(walk))
+    last = SIZE - access.extent
+    at = draw(st.lists(st.integers(0, last), min_size=len(tiles), max_size=len(tiles)))
+    return tiles, Access("ddr", MemorySpace.DDR, access.writes, tuple(BASE + a for a in at), nbytes, tuple(walk))
+
+
+def bytes_of(access: Access, position: int) -> set[int]:
+    start = access.addresses[position]
+    return {
+        start + sum(i * s for i, (_, s) in zip(index, access.walk, strict=True)) + byte
+        for index in itertools.product(*(range(n) for n, _ in access.walk))
+        for byte in range(access.nbytes)
+    }
+
+
+def first_race(stream: list[Any]) -> int | None:
+    """Position of the first access that races, by vector clocks over single bytes."""
+    clocks = {t: dict.fromkeys(range(TX8.tiles), 0) for t in range(TX8.tiles)}
+    past: list[tuple[int, int, bool, set[int]]] = []  # tile, its time, writes, bytes
+    for number, (tiles, access) in enumerate(stream):
+        if access is None:
+            for t in tiles:
+                clocks[t][t] += 1
+            joined = {u: max(clocks[t][u] for t in tiles) for u in range(TX8.tiles)}
+            for t in tiles:
+                clocks[t] = dict(joined)
+            continue
+        for i, t in enumerate(tiles):
+            mine = bytes_of(access, i)
+            for tile, time, wrote, touched in past:
+                if tile != t and (wrote or access.writes) and mine & touched and clocks[t][tile] <= time:
+                    return number
+            past.append((t, clocks[t][t], access.writes, mine))
+    return None
+
+
+@given(st.lists(accesses(), min_size=1, max_size=8))
+@settings(max_examples=300)
+def test_races_are_those_of_the_model(stream: list[Any]) -> None:
+    memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
+    detector = RaceDetector(TX8.tiles)
+    found = None
+    for number, (tiles, access) in enumerate(stream):
+        if access is None:
+            detector.barrier(tiles)
+            continue
+        try:
+            detector.access(memory.place(access, tiles), number)
+        except Fault:
+            found = number
+            break
+    assert found == first_race(stream)
+
+
+def write(*addresses: int, writes: bool = True, nbytes: int = 4, walk: Any = ()) -> Access:
+    return Access("ddr", MemorySpace.DDR, writes, tuple(BASE + a for a in addresses), nbytes, walk)
+
+
+def test_a_race_names_both_instructions_the_tile_and_the_byte() -> None:
+    memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
+    detector = RaceDetector(TX8.tiles)
+    detector.access(memory.place(write(0, 8), (2, 3)), 0)
+    message = (
+        "race: tile 7 reads DDR byte 0x280000008, which tile 3 wrote in instruction 0, with no barrier between them"
+    )
+    with pytest.raises(Fault) as caught:
+        detector.access(memory.place(write(4, writes=False, nbytes=8), (7,)), 5)
+    assert caught.value.message == message
+    assert (caught.value.tile, caught.value.addresses) == (7, (BASE + 8, BASE + 9))
+
+
+def test_interleaved_columns_do_not_race_but_one_byte_too_many_does() -> None:
+    memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
+    tiles = (0, 1, 2, 3)
+    columns = write(0, 4, 8, 12, walk=((4, 16),))
+    RaceDetector(TX8.tiles).access(memory.place(columns, tiles), 0)
+    wider = write(0, 4, 8, 12, nbytes=5, walk=((3, 16),))
+    message = "race: tile 0 writes DDR byte 0x280000004, which another tile writes in the same instruction"
+    with pytest.raises(Fault, match=message):
+        RaceDetector(TX8.tiles).access(memory.place(wider, tiles), 0)
