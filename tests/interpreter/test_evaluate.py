@@ -103,10 +103,10 @@ def test_a_parameter_that_is_missing_or_of_another_type():
           return %0 : !pd.vtensor<2xf32>
         }
     """)
-    with pytest.raises(EvaluationError, match=r"builtin\.get_parameter reads parameter 'w', which the program"):
+    with pytest.raises(EvaluationError, match=r"builtin\.get_parameter reads variable 'w', which the program"):
         evaluate(program, {})
     program.weights.add("w", np.float32([1, 2, 3]))
-    with pytest.raises(EvaluationError, match=r"reads parameter 'w' as .*2xf32>; the variable is !pd\.vtensor<3xf32>"):
+    with pytest.raises(EvaluationError, match=r"reads variable 'w' as .*2xf32>; it is !pd\.vtensor<3xf32>"):
         evaluate(program, {})
 
 
@@ -125,7 +125,7 @@ def test_set_parameter_writes_the_store():
     evaluate(program, {"arg0": np.float32([3, 4])})
     assert program.weights["w"].numpy().tolist() == [3, 4]
     program.weights["w"].is_mutable = False
-    with pytest.raises(EvaluationError, match="writes parameter 'w', which is not mutable"):
+    with pytest.raises(EvaluationError, match="writes variable 'w', which is not mutable"):
         evaluate(program, {"arg0": given})
 
 

@@ -25,10 +25,10 @@ def read_variable(evaluator: Evaluator, name: str, type_: Type) -> NDArray[Any]:
     """The data of a variable of the program's store. Raises EvaluationError if it is missing or of another type."""
     weights = evaluator.program.weights
     if name not in weights:
-        raise EvaluationError(f"reads parameter {name!r}, which the program's weights do not have")
+        raise EvaluationError(f"reads variable {name!r}, which the program's weights do not have")
     variable = weights[name]
     if not isinstance(type_, RankedTensor) or variable.type.to_tensor() is not type_.to_tensor():
-        raise EvaluationError(f"reads parameter {name!r} as {type_}; the variable is {variable.type}")
+        raise EvaluationError(f"reads variable {name!r} as {type_}; it is {variable.type}")
     return load(variable.numpy(), type_.element, evaluator.precision)
 
 
@@ -67,14 +67,14 @@ class SetParameterEvaluate(Model[builtin.SetParameterOp], Evaluate):
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
         name, type_ = self.op.parameter, self.op.value.type
         if not isinstance(type_, RankedTensor):
-            raise EvaluationError(f"writes parameter {name!r} with a value of type {type_}; expected a tensor")
+            raise EvaluationError(f"writes variable {name!r} with a value of type {type_}; expected a tensor")
         rounded = round_result(cast("NDArray[Any]", operands[0]), type_.element, "native")
         data = np.array(store(rounded, type_.element, "native"))  # a copy: the variable owns its data
         weights = evaluator.program.weights
         if name not in weights:
             weights.add(name, data, type_.to_tensor(), is_mutable=True)
         elif not weights[name].is_mutable:
-            raise EvaluationError(f"writes parameter {name!r}, which is not mutable (Variable.is_mutable)")
+            raise EvaluationError(f"writes variable {name!r}, which is not mutable (Variable.is_mutable)")
         else:
             weights[name].data = data
         return ()
