@@ -263,7 +263,7 @@ NODE_ERRORS = {
     "a huge constant": (
         node("ConstantOfShape", "w"),
         {"w": ints(2**20, 2**20)},
-        "would make a constant of 1099511627776 elements; at most 67108864 are supported",
+        "would make a constant of 1099511627776 elements; at most 268435456 are supported",
     ),
     "an impossible constant": (
         node("Range", "w", "w", "w"),

@@ -108,3 +108,21 @@ def test_the_imported_program_survives_text_and_files(model, tmp_path):
     again.verify()
     (first,), (second,) = evaluate(program, inputs).values(), evaluate(again, inputs).values()
     assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "result"),
+    [
+        ("squeezenet", 1_235_496, "!pd.vtensor<1x1000x1x1xf32>"),
+        ("resnet50", 25_610_152, "!pd.vtensor<1x1000xf32>"),
+        ("shufflenet", 1_420_152, "!pd.vtensor<1x1000xf32>"),
+        ("densenet121", 8_146_152, "!pd.vtensor<1x1000x1x1xf32>"),
+        ("inception_v2", 11_234_792, "!pd.vtensor<1x1000xf32>"),
+    ],
+)
+def test_models_of_older_exporters(name, weights, result):
+    """Image classifiers of 2017 that onnx ships, opsets 7 to 9, their weights made by ConstantOfShape nodes."""
+    folder = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+    program = load(folder / f"light_{name}.onnx")
+    assert program.weights.nbytes == 4 * weights
+    assert [str(type_) for type_ in program.outputs.values()] == [result]

@@ -21,7 +21,7 @@ from .tensors import Known
 SMALL: Final = 4096
 """Operators with a converter are folded up to this many elements of each input; larger work is left to the passes."""
 
-LARGEST: Final = 1 << 26
+LARGEST: Final = 1 << 28
 """No node is folded whose result would have more elements than this."""
 
 _RANDOM: Final = frozenset(
