@@ -6,34 +6,35 @@ from __future__ import annotations
 
 import enum
 import re
-import struct
 from collections.abc import Callable
 from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
     DenseArrayAttr,
-    DenseAttr,
     DictAttr,
-    EnumAttr,
     FloatAttr,
     IntAttr,
-    OpaqueAttr,
     StrAttr,
-    StructAttr,
     SymbolRefAttr,
     TypeAttr,
     UnitAttr,
 )
+from .codecs import struct_codecs
 from .context import IrContext
+from .dense import DENSE_LIMIT, DenseAttr
+from .floats import bits_float, float_bits
 from .lexer import FLOAT, HEX, IDENTIFIER, INTEGER, KEY, SYMBOL, Lexer, Source, TextLocation
 from .location import UNKNOWN, FileLocation, FusedLocation, Location, NamedLocation
+from .structured import EnumAttr, OpaqueAttr, StructAttr
 from .types import (
     DYNAMIC,
+    NESTING_LIMIT,
     DictType,
     FunctionType,
     ListType,
@@ -52,9 +53,6 @@ from .types import (
 )
 
 _DIMENSION: Final = re.compile(r"([0-9]+|\?)x")
-_NESTING_LIMIT: Final = 100
-"""How deep types and attributes may nest; deeper text is an error, so that reading it cannot exhaust the stack."""
-
 _SCALARS: Final[dict[str, ScalarType]] = {
     **{s: ScalarType.of(s) for s in ("f64", "f32", "f16", "bf16", "tf32", "i1", "i4", "i8", "i16", "i32", "i64")},
     **{s: ScalarType.of(s) for s in ("ui4", "ui8", "ui16", "ui32", "ui64")},
@@ -70,11 +68,10 @@ class AttributeParser(Lexer):
         self.context = context
         self.allow_unregistered = allow_unregistered
         self._depth = 0
-        self._type_cache: dict[str, tuple[Type, int]] = {}
 
     def _nested(self, parse: Callable[[], Any]) -> Any:
-        if self._depth >= _NESTING_LIMIT:
-            self.fail(f"types and attributes may nest {_NESTING_LIMIT} deep at the most")
+        if self._depth >= NESTING_LIMIT:
+            self.fail(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
         self._depth += 1
         try:
             return parse()
@@ -111,16 +108,15 @@ class AttributeParser(Lexer):
         """Read `(T, …) -> T` or `(T, …) -> (T, …)`."""
         inputs = self.type_tuple()
         self.expect("->", "after the operand types")
-        if self.peek() == "(":
-            mark = self.pos
-            results = self.type_tuple()
-            if (len(results) == 1 and self.accept("->")) or self.accept(
-                "->"
-            ):  # the one result is itself a function type
-                self.pos = mark
-                results = (self.type(),)
-        else:
-            results = (self.type(),)
+        return self._function_results(inputs)
+
+    def _function_results(self, inputs: tuple[Type, ...]) -> FunctionType:
+        """The function type from `inputs` to what is read after its arrow."""
+        if self.peek() != "(":
+            return FunctionType(inputs, (self.type(),))
+        results = self.type_tuple()
+        if self.accept("->"):  # these were the inputs of the one result, which is itself a function type
+            results = (self._nested(lambda inner=results: self._function_results(inner)),)
         return FunctionType(inputs, results)
 
     def type_tuple(self) -> tuple[Type, ...]:
@@ -152,22 +148,21 @@ class AttributeParser(Lexer):
             digits = self.match(_DIMENSION)
             if digits is None:
                 break
-            if len(digits) > 18:
-                self.fail("this extent is too large", start)
+            if len(digits) > 19 or (digits != "?" and int(digits) >= 1 << 63):
+                self.fail("this extent is too large: it must be less than 2**63", start)
             shape.append(DYNAMIC if digits == "?" else int(digits))
         start = self.pos
         word = self.match(IDENTIFIER)
         if word not in _SCALARS:
-            self.fail(
-                f"expected an extent like '8x' or an element type like 'f32', found {word or self._found()!r}", start
-            )
+            found = repr(word) if word else self._found()
+            self.fail(f"expected an extent like '8x' or an element type like 'f32', found {found}", start)
         self.expect(">", "after the element type of a tensor")
         return cls(shape, _SCALARS[word])
 
     def _dialect_type(self) -> Type:
         start = self.pos
         self.pos += 1
-        name = self.require(IDENTIFIER, "the name of a dialect type after '!'")
+        name = self._name_here("a dialect type after '!'")
         if name == "pd.vtensor":
             return self._tensor(VTensorType)
         if name == "pd.tensor":
@@ -178,9 +173,22 @@ class AttributeParser(Lexer):
             return TokenType()
         if name == "builtin.dict":
             return self._dict_type()
+        dialect, _, mnemonic = name.partition(".")
+        read = self.context.type_reader(dialect, mnemonic)
+        if read is not None:
+            return read(self)
         if not self.allow_unregistered:
             self.fail(f"unknown type '!{name}'; allow_unregistered=True keeps it as it is", start)
-        return OpaqueType(self._opaque(start))
+        self.pos = start
+        return OpaqueType(self.opaque())
+
+    def _name_here(self, what: str) -> str:
+        """The identifier right here, without white space before it."""
+        found = IDENTIFIER.match(self.text, self.pos)
+        if found is None:
+            self.fail(f"expected the name of {what}, found {self._found()}", self.pos)
+        self.pos = found.end()
+        return found.group()
 
     def _dict_type(self) -> Type:
         entries: dict[str, Type] = {}
@@ -195,32 +203,6 @@ class AttributeParser(Lexer):
                 self.fail(f"the key {key!r} comes twice", start)
             entries[key] = self.type()
         return DictType(entries)
-
-    def _opaque(self, start: int) -> str:
-        """The text from `start` to the end of the balanced brackets that follow the position, if any."""
-        if not self.text.startswith("<", self.pos):
-            return self.text[start : self.pos]
-        opened: list[tuple[str, int]] = []
-        closes = {"<": ">", "(": ")", "[": "]", "{": "}"}
-        while True:
-            char = self.text[self.pos : self.pos + 1]
-            if char == "":
-                self.fail(f"'{opened[-1][0]}' is not closed", opened[-1][1])
-            if char == '"':
-                self.string()
-                continue
-            if char in closes:
-                opened.append((char, self.pos))
-            elif char == ">" and self.text[self.pos - 1] == "-":
-                pass  # the arrow of a function type
-            elif char in ">)]}":
-                if closes[opened[-1][0]] != char:
-                    self.fail(f"expected '{closes[opened[-1][0]]}', found '{char}'", self.pos)
-                opened.pop()
-                if not opened:
-                    self.pos += 1
-                    return self.text[start : self.pos]
-            self.pos += 1
 
     # -- attributes -----------------------------------------------------------------------------------------------
 
@@ -252,7 +234,7 @@ class AttributeParser(Lexer):
             return self._dense()
         if char == "" or char in ",}])>:=":
             self.fail(f"expected an attribute, found {self._found()}", start)
-        return TypeAttr(self.type())
+        return TypeAttr(self._type())
 
     def symbol(self) -> str:
         """Read `@name` or `@"name"`."""
@@ -293,13 +275,13 @@ class AttributeParser(Lexer):
             element = self._number_type(start) if self.accept(":") else i64
             if element.is_float:
                 return FloatAttr(self._bits_to_float(literal, element, start), element)
-            return self._checked_int(int(literal, 16), element, start)
+            return self._checked_int(self._read_hex(literal, start), element, start)
         literal = self.match(FLOAT)
         if literal is not None:
             element = self._number_type(start) if self.accept(":") else default_float
             if not element.is_float:
                 self.fail(f"a float literal cannot have the type {element}", start)
-            return FloatAttr(self._read_float(literal, element), element)
+            return FloatAttr(float(literal), element)
         literal = self.match(INTEGER)
         if literal is None:
             self.fail("expected a number", start)
@@ -319,32 +301,23 @@ class AttributeParser(Lexer):
             self.fail("this number is too long", start)
         return int(literal)
 
+    def _read_hex(self, literal: str, start: int) -> int:
+        if len(literal) > 400:
+            self.fail("this number is too long", start)
+        return int(literal, 16)
+
     def _checked_int(self, value: int, element: ScalarType, start: int) -> IntAttr:
         try:
             return IntAttr(value, element)
         except OverflowError as error:
             self.fail(str(error), start)
 
-    def _read_float(self, literal: str, element: ScalarType) -> float:
-        if element is f64:
-            return float(literal)
-        with np.errstate(over="ignore"):
-            return (
-                float(element.dtype.type(literal))
-                if element.dtype.kind == "f"
-                else float(element.dtype.type(float(literal)))
-            )
-
     def _bits_to_float(self, literal: str, element: ScalarType, start: int) -> float:
-        size = element.format.bits // 8 if element is not f64 else 8
-        size = element.dtype.itemsize if element is not f64 else size
-        value = int(literal, 16)
-        if value >= 1 << (8 * size):
+        bits = self._read_hex(literal, start)
+        value = bits_float(bits, element.format)
+        if bits >> element.format.bits or float_bits(value, element.format) != bits:
             self.fail(f"these bits do not fit {element}", start)
-        data = value.to_bytes(size, "little")
-        if element is f64:
-            return struct.unpack("<d", data)[0]
-        return float(np.frombuffer(data, element.dtype)[0])
+        return value
 
     def _dense_array(self) -> DenseArrayAttr:
         self.expect("<", "after 'array'")
@@ -374,12 +347,12 @@ class AttributeParser(Lexer):
         if literal is not None and element.is_float:
             return self._bits_to_float(literal, element, start)
         if literal is not None:
-            return self._checked_int(int(literal, 16), element, start).value
+            return self._checked_int(self._read_hex(literal, start), element, start).value
         if element.is_float:
             literal = self.match(FLOAT)
             if literal is None:
                 self.fail(f"expected a float like 1.0, found {self._found()}", start)
-            return self._read_float(literal, element)
+            return float(literal)
         return self._checked_int(self._read_int(self.require(INTEGER, "an integer"), start), element, start).value
 
     def _dense(self) -> DenseAttr:
@@ -394,6 +367,8 @@ class AttributeParser(Lexer):
         tensor = self.type()
         if not isinstance(tensor, RankedTensor) or not tensor.is_static:
             self.fail(f"a dense attribute has a static tensor type, not {tensor}", end)
+        if tensor.num_elements > DENSE_LIMIT:
+            self.fail(f"{tensor} has more than {DENSE_LIMIT} elements, too many for a dense attribute", end)
         after = self.pos
         self.pos = start
         array = self._dense_body(tensor, start)
@@ -422,20 +397,20 @@ class AttributeParser(Lexer):
             data = bytes.fromhex(digits[2:])
             if len(data) != count * dtype.itemsize:
                 self.fail(f"{tensor} has {count * dtype.itemsize} bytes, these are {len(data)}", start)
-            return np.frombuffer(data, dtype).reshape(tensor.shape)
+            try:
+                return DenseAttr(np.frombuffer(data, dtype).reshape(tensor.shape), tensor).value
+            except ValueError as error:
+                self.fail(str(error), start)
         if self.peek() == ">":
             if count:
                 self.fail(f"{tensor} has {count} elements, found none", start)
             return np.empty(tensor.shape, dtype)
         if self.peek() != "[":
-            value = self._element(tensor.element)
-            if count > 1 << 28:
-                self.fail(f"{tensor} is too large for a dense attribute", start)
-            return np.full(tensor.shape, value, dtype)
+            return np.broadcast_to(_array([self._element(tensor.element)], tensor.element)[0], tensor.shape)
         values, shape = self._nested_numbers(tensor.element)
         if shape != tensor.shape:
             self.fail(f"the numbers have the shape {shape}, {tensor} has {tensor.shape}", start)
-        return np.array(values, dtype).reshape(tensor.shape)
+        return _array(values, tensor.element).reshape(tensor.shape)
 
     def _nested_numbers(self, element: ScalarType) -> tuple[list[Any], tuple[int, ...]]:
         """Numbers in nested brackets, and the shape that the brackets give."""
@@ -443,7 +418,6 @@ class AttributeParser(Lexer):
         def parse() -> tuple[list[Any], tuple[int, ...]]:
             if self.peek() != "[":
                 return [self._element(element)], ()
-            start = self.pos
             self.pos += 1
             values: list[Any] = []
             inner: tuple[int, ...] | None = None
@@ -451,9 +425,11 @@ class AttributeParser(Lexer):
             while not self.accept("]"):
                 if count:
                     self.expect(",", "between the elements of a dense attribute")
+                self.skip_space()
+                row = self.pos
                 part, shape = self._nested(parse)
                 if inner is not None and shape != inner:
-                    self.fail("the rows of a dense attribute have different shapes", start)
+                    self.fail(f"the rows of a dense attribute have different shapes: {inner} and {shape}", row)
                 inner = shape
                 values += part
                 count += 1
@@ -464,7 +440,7 @@ class AttributeParser(Lexer):
     def _dialect_attribute(self) -> Attribute:
         start = self.pos
         self.pos += 1
-        name = self.require(IDENTIFIER, "the name of a dialect attribute after '#'")
+        name = self._name_here("a dialect attribute after '#'")
         dialect, _, mnemonic = name.partition(".")
         if mnemonic:
             found = self.context.attribute_class(dialect, mnemonic)
@@ -480,7 +456,8 @@ class AttributeParser(Lexer):
             self.pos = mark
         if not self.allow_unregistered:
             self.fail(f"unknown attribute '#{name}'; allow_unregistered=True keeps it as it is", start)
-        return OpaqueAttr(self._opaque(start))
+        self.pos = start
+        return OpaqueAttr(self.opaque())
 
     def _enum(self, enumeration: type[enum.Enum]) -> Attribute:
         self.skip_space()
@@ -495,11 +472,21 @@ class AttributeParser(Lexer):
 
     def _struct(self, cls: type[StructAttr], start: int) -> Attribute:
         self.expect("<", f"after '#{cls.attr_name}'")
+        self.skip_space()
+        inside = self.pos
         entries = self.dictionary()
         self.expect(">", f"after the fields of #{cls.attr_name}")
+        codecs = struct_codecs(cls)
+        for key, found in entries.items():
+            if key not in codecs:
+                self.fail(f"#{cls.attr_name} has no field '{key}'; its fields are: {', '.join(codecs)}", inside)
+            codec, _ = codecs[key]
+            # Numbers are held as Python numbers, so one of another width would come out changed.
+            if not codec.accepts(found) or getattr(found, "type", i64) not in (i64, f64, i1):
+                self.fail(f"field {key} of #{cls.attr_name} is {found}, expected {codec.expected}", inside)
         try:
             return cast("Callable[..., Attribute]", cls)(**entries.value)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             self.fail(f"#{cls.attr_name}: {error}", start)
 
     # -- locations ------------------------------------------------------------------------------------------------
@@ -542,3 +529,11 @@ class AttributeParser(Lexer):
     def here(self, offset: int) -> Location:
         """The location of an offset in the text."""
         return TextLocation(self.source, offset)
+
+
+def _array(values: list[Any], element: ScalarType) -> NDArray[Any]:
+    """Numbers as an array of the element's dtype, floats bit by bit (NumPy makes signalling NaN quiet)."""
+    if not element.is_float:
+        return np.array(values, element.dtype)
+    words = [float_bits(value, element.format) for value in values]
+    return np.array(words, f"<u{element.dtype.itemsize}").view(element.dtype)

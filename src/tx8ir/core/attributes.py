@@ -4,18 +4,17 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-import enum
+import math
 import struct
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
-import attrs
 import numpy as np
-from numpy.typing import NDArray
 
+from .floats import float_bits, round_float
 from .location import quote
-from .types import RankedTensor, ScalarType, Type, VTensorType, f64, i1, i64
+from .types import NESTING_LIMIT, ScalarType, Type, f64, i1, i64
 
 
 class Attribute:
@@ -27,6 +26,11 @@ class Attribute:
     def value(self) -> Any:
         raise NotImplementedError  # every subclass has a value; this only declares it
 
+    @property
+    def depth(self) -> int:
+        """How deep it nests: 1 for an attribute without others inside, at most `types.NESTING_LIMIT`."""
+        return 1
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self})"
 
@@ -37,7 +41,7 @@ class Attribute:
         return self
 
 
-class _Valued(Attribute):
+class Valued(Attribute):
     """An interned attribute that holds one Python value, and its text once that was asked for."""
 
     __slots__ = ("_text", "_value")
@@ -58,10 +62,10 @@ class _Valued(Attribute):
         return text
 
 
-A = TypeVar("A", bound=_Valued)
+A = TypeVar("A", bound=Valued)
 
 
-def _intern(cls: type[A], table: dict[Any, Any], key: Any, value: Any) -> A:
+def intern(cls: type[A], table: dict[Any, Any], key: Any, value: Any) -> A:
     found = table.get(key)
     if found is None:
         found = object.__new__(cls)
@@ -71,14 +75,14 @@ def _intern(cls: type[A], table: dict[Any, Any], key: Any, value: Any) -> A:
     return found
 
 
-class UnitAttr(_Valued):
+class UnitAttr(Valued):
     """A fact without a value: the key alone is printed."""
 
     __slots__ = ()
     _interned: ClassVar[dict[None, UnitAttr]] = {}
 
     def __new__(cls) -> UnitAttr:
-        return _intern(cls, cls._interned, None, None)
+        return intern(cls, cls._interned, None, None)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return UnitAttr, ()
@@ -87,7 +91,7 @@ class UnitAttr(_Valued):
         return "unit"
 
 
-class BoolAttr(_Valued):
+class BoolAttr(Valued):
     """`true` or `false`."""
 
     __slots__ = ()
@@ -96,7 +100,7 @@ class BoolAttr(_Valued):
     def __new__(cls, value: bool | np.bool_) -> BoolAttr:
         if not isinstance(value, (bool, np.bool_)):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise TypeError(f"expected a bool, not {value!r}")
-        return _intern(cls, cls._interned, bool(value), bool(value))
+        return intern(cls, cls._interned, bool(value), bool(value))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BoolAttr, (self._value,)
@@ -109,7 +113,7 @@ TRUE: Final = BoolAttr(True)
 FALSE: Final = BoolAttr(False)
 
 
-class IntAttr(_Valued):
+class IntAttr(Valued):
     """An integer of a scalar integer type: `3 : i64`. Raises OverflowError when the value does not fit the type."""
 
     __slots__ = ("type",)
@@ -126,8 +130,9 @@ class IntAttr(_Valued):
             bits, signed = type.format.bits, type.format.is_signed
             low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
             if not low <= value <= high:
-                raise OverflowError(f"{value} does not fit {type}, which holds {low} to {high}")
-            found = _intern(cls, cls._interned, (value, type), value)
+                shown = value if value.bit_length() < 200 else hex(value)
+                raise OverflowError(f"{shown} does not fit {type}, which holds {low} to {high}")
+            found = intern(cls, cls._interned, (value, type), value)
             found.type = type
         return found
 
@@ -136,6 +141,18 @@ class IntAttr(_Valued):
 
     def _make_text(self) -> str:
         return f"{self._value} : {self.type}"
+
+
+def depth_around(parts: Iterable[Attribute]) -> int:
+    """The depth of an attribute made of `parts`. Raises ValueError beyond the limit."""
+    depth = 1
+    for part in parts:
+        inner = part.depth
+        if inner >= depth:
+            depth = inner + 1
+    if depth > NESTING_LIMIT:
+        raise ValueError(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
+    return depth
 
 
 def _as_int(value: Any) -> int:
@@ -152,19 +169,20 @@ def _as_float(value: Any) -> float:
 
 def float_text(value: float, type: ScalarType = f64) -> str:
     """The shortest decimal that reads back as the same float of `type`; NaN and infinities as the bits in hex."""
-    dtype = type.dtype
-    if not np.isfinite(value):
-        bits = np.array(value, dtype).tobytes() if type is not f64 else struct.pack("<d", value)
-        return "0x" + bits[::-1].hex().upper()
-    text = repr(float(value)) if type is f64 else str(dtype.type(value))
+    if not math.isfinite(value):
+        return f"0x{float_bits(value, type.format):0{type.format.bits // 4}X}"
+    text = repr(float(value)) if type is f64 else str(type.dtype.type(value))
     if "e" in text:  # a float literal of the text format has a point before its exponent
         mantissa, exponent = text.split("e")
         return f"{mantissa if '.' in mantissa else mantissa + '.0'}e{exponent}"
     return text if "." in text else text + ".0"
 
 
-class FloatAttr(_Valued):
-    """A float of a scalar float type: `0.5 : f64`. The value is rounded to the type (nearest even) when it is made."""
+class FloatAttr(Valued):
+    """A float of a scalar float type: `0.5 : f64`. The value is rounded to the type (nearest even) when it is made.
+
+    Floats are told apart by their bits: zeros of both signs differ, and so do NaN with different payloads.
+    """
 
     __slots__ = ("type",)
     type: ScalarType
@@ -176,12 +194,11 @@ class FloatAttr(_Valued):
         if not type.is_float:
             raise TypeError(f"a float attribute has a float type, not {type}")
         if type is not f64:
-            with np.errstate(over="ignore"):
-                value = float(type.dtype.type(value))
+            value = round_float(value, type.format)
         key = (struct.pack("<d", value), type)  # by bits: zeros of both signs differ, NaN payloads too
         found = cls._interned.get(key)
         if found is None:
-            found = _intern(cls, cls._interned, key, value)
+            found = intern(cls, cls._interned, key, value)
             found.type = type
         return found
 
@@ -192,7 +209,7 @@ class FloatAttr(_Valued):
         return f"{float_text(self._value, self.type)} : {self.type}"
 
 
-class StrAttr(_Valued):
+class StrAttr(Valued):
     """A string."""
 
     __slots__ = ()
@@ -204,7 +221,7 @@ class StrAttr(_Valued):
         found = cls._interned.get(value)
         if found is None:
             value.encode("utf-8")  # a lone surrogate has no text form: UnicodeEncodeError, a ValueError
-            found = _intern(cls, cls._interned, value, value)
+            found = intern(cls, cls._interned, value, value)
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -214,7 +231,7 @@ class StrAttr(_Valued):
         return quote(self._value)
 
 
-class SymbolRefAttr(_Valued):
+class SymbolRefAttr(Valued):
     """The name of a symbol, as `@main`."""
 
     __slots__ = ()
@@ -222,7 +239,7 @@ class SymbolRefAttr(_Valued):
 
     def __new__(cls, value: str) -> SymbolRefAttr:
         StrAttr(value)
-        return _intern(cls, cls._interned, value, value)
+        return intern(cls, cls._interned, value, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SymbolRefAttr, (self._value,)
@@ -233,11 +250,10 @@ class SymbolRefAttr(_Valued):
 
 def symbol_text(name: str) -> str:
     """`@name`, quoted when it is no plain identifier."""
-    plain = name.replace(".", "_").replace("$", "_").replace("-", "_")
-    return "@" + (name if plain.isidentifier() and plain.isascii() else quote(name))
+    return "@" + (name if is_bare(name) else quote(name))
 
 
-class TypeAttr(_Valued):
+class TypeAttr(Valued):
     """A type used as an attribute."""
 
     __slots__ = ()
@@ -246,29 +262,40 @@ class TypeAttr(_Valued):
     def __new__(cls, value: Type) -> TypeAttr:
         if not isinstance(value, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise TypeError(f"expected a Type, not {value!r}")
-        return _intern(cls, cls._interned, value, value)
+        return intern(cls, cls._interned, value, value)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TypeAttr, (self._value,)
+
+    @property
+    def depth(self) -> int:
+        return self._value.depth
 
     def _make_text(self) -> str:
         return str(self._value)
 
 
-class ArrayAttr(_Valued):
+class ArrayAttr(Valued):
     """A sequence of attributes: `["a", 1, 0.5]`. `value` is the tuple of their Python values."""
 
-    __slots__ = ("elements",)
+    __slots__ = ("_depth", "elements")
     elements: tuple[Attribute, ...]
+    _depth: int
     _interned: ClassVar[dict[tuple[Attribute, ...], ArrayAttr]] = {}
 
     def __new__(cls, elements: Iterable[Any]) -> ArrayAttr:
         key = tuple(as_attribute(e) for e in elements)
         found = cls._interned.get(key)
         if found is None:
-            found = _intern(cls, cls._interned, key, tuple(e.value for e in key))
+            depth = depth_around(key)
+            found = intern(cls, cls._interned, key, tuple(e.value for e in key))
             found.elements = key
+            found._depth = depth
         return found
+
+    @property
+    def depth(self) -> int:
+        return self._depth
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ArrayAttr, (self.elements,)
@@ -279,14 +306,14 @@ class ArrayAttr(_Valued):
         for element in self.elements:
             if isinstance(element, IntAttr) and element.type is i64:
                 parts.append(str(element.value))
-            elif isinstance(element, FloatAttr) and element.type is f64 and np.isfinite(element.value):
+            elif isinstance(element, FloatAttr) and element.type is f64 and math.isfinite(element.value):
                 parts.append(float_text(element.value))
             else:
                 parts.append(str(element))
         return f"[{', '.join(parts)}]"
 
 
-class DenseArrayAttr(_Valued):
+class DenseArrayAttr(Valued):
     """A flat sequence of numbers of one scalar type: `array<i64: 1, 2>`. `value` is a tuple."""
 
     __slots__ = ("type",)
@@ -302,16 +329,16 @@ class DenseArrayAttr(_Valued):
                 return found
         wrap: Callable[[Any], Any]
         if type.is_float:
-            wrap = lambda v: FloatAttr(v, type).value  # noqa: E731
+            wrap = lambda v: round_float(_as_float(v), type.format)  # noqa: E731
         elif type is i1:
             wrap = lambda v: BoolAttr(v).value  # noqa: E731
         else:
             wrap = lambda v: IntAttr(v, type).value  # noqa: E731
         values = tuple(wrap(v) for v in values)
-        key = (np.array(values, np.float64).tobytes() if type.is_float else values, type)
+        key = (struct.pack(f"<{len(values)}d", *values) if type.is_float else values, type)
         found = cls._interned.get(key)
         if found is None:
-            found = _intern(cls, cls._interned, key, values)
+            found = intern(cls, cls._interned, key, values)
             found.type = type
         return found
 
@@ -326,84 +353,6 @@ class DenseArrayAttr(_Valued):
         else:
             parts = [str(v) for v in self._value]
         return f"array<{self.type}: {', '.join(parts)}>" if parts else f"array<{self.type}>"
-
-
-_DENSE_TEXT_LIMIT: Final = 64
-"""Above this many elements a dense attribute prints its bytes as one hex string."""
-
-
-class DenseAttr(_Valued):
-    """Numbers in a tensor type: `dense<[[1.0, 2.0]]> : !pd.vtensor<1x2xf32>`. `value` is a read-only array.
-
-    For small constants: data of weights lives in the `WeightStore`, because interning looks at every byte.
-
-    Args:
-        value: anything `np.asarray` takes; converted to the element type's dtype when that loses nothing.
-        type: a static ranked tensor type; by default a vtensor of the array's shape and dtype.
-
-    Raises:
-    ------
-        TypeError: a dtype without a scalar type. ValueError: a shape that is not the type's, a value lost.
-    """
-
-    __slots__ = ("type",)
-    type: RankedTensor
-    _interned: ClassVar[dict[tuple[RankedTensor, bytes], DenseAttr]] = {}
-
-    def __new__(cls, value: Any, type: RankedTensor | None = None) -> DenseAttr:
-        array: NDArray[Any] = np.asarray(value)
-        if type is None:
-            type = VTensorType(array.shape, scalar_type_of(array.dtype))
-        dtype = type.element.dtype
-        if array.dtype != dtype:
-            converted = array.astype(dtype)
-            same = (converted.astype(array.dtype) == array) | (array != array)
-            if not bool(np.all(same)):
-                raise ValueError(f"values of dtype {array.dtype} are lost in {type}; convert them first")
-            array = converted
-        if array.shape != type.shape:
-            raise ValueError(f"an array of shape {array.shape} does not fit {type}")
-        data = np.ascontiguousarray(array).tobytes()
-        found = cls._interned.get((type, data))
-        if found is None:
-            array = np.frombuffer(data, dtype).reshape(type.shape)  # over bytes: read-only
-            found = _intern(cls, cls._interned, (type, data), array)
-            found.type = type
-        return found
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return DenseAttr, (self._value, self.type)
-
-    def _make_text(self) -> str:
-        array = cast("NDArray[Any]", self._value)
-        element = self.type.element
-        flat = array.reshape(-1)
-        data = flat.tobytes()
-        size = array.itemsize
-        if array.size > 1 and data == data[:size] * array.size:
-            body = _number_text(flat[0], element)
-        elif array.size > _DENSE_TEXT_LIMIT:
-            body = f'"0x{data.hex().upper()}"'
-        else:
-            body = _nested_text([_number_text(v, element) for v in flat], array.shape)
-        return f"dense<{body}> : {self.type}"
-
-
-def _number_text(value: Any, element: ScalarType) -> str:
-    if element.is_float:
-        return float_text(float(value), element)
-    if element is i1:
-        return "true" if value else "false"
-    return str(int(value))
-
-
-def _nested_text(parts: list[str], shape: tuple[int, ...]) -> str:
-    """Row-major `parts` in the brackets of `shape`; level by level from the innermost axis."""
-    if not parts and shape:
-        return ""
-    for extent in reversed(shape):
-        parts = [f"[{', '.join(parts[i : i + extent])}]" for i in range(0, len(parts), extent)]
-    return parts[0]
 
 
 def scalar_type_of(dtype: np.dtype[Any] | type[Any]) -> ScalarType:
@@ -422,13 +371,14 @@ _SCALAR_OF_DTYPE: Final = {
 }  # fmt: skip
 
 
-class DictAttr(_Valued, Mapping[str, Any]):
+class DictAttr(Valued, Mapping[str, Any]):
     """String keys, sorted, to attributes; found by binary search. The attributes of every operation are one of these.
 
     Operations with equal attributes share one object, which is what makes comparing them cheap.
     """
 
-    __slots__ = ("_keys", "_values")
+    __slots__ = ("_depth", "_keys", "_values")
+    _depth: int
     _keys: tuple[str, ...]
     _values: tuple[Attribute, ...]
     _interned: ClassVar[dict[tuple[tuple[str, ...], tuple[Attribute, ...]], DictAttr]] = {}
@@ -445,6 +395,10 @@ class DictAttr(_Valued, Mapping[str, Any]):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DictAttr, (dict(zip(self._keys, self._values, strict=True)),)
+
+    @property
+    def depth(self) -> int:
+        return self._depth
 
     @property
     def value(self) -> dict[str, Any]:
@@ -499,134 +453,28 @@ class DictAttr(_Valued, Mapping[str, Any]):
 
 def key_text(key: str) -> str:
     """A dictionary key: bare when it is an identifier (dots and dashes allowed inside), else quoted."""
-    plain = key.replace(".", "_").replace("$", "_").replace("-", "_")
-    return key if plain.isidentifier() and plain.isascii() and key[0] not in ".$-" else quote(key)
+    return key if is_bare(key) else quote(key)
+
+
+def is_bare(name: str) -> bool:
+    """True for a key or symbol that needs no quotes: an identifier, with dots, dashes and `$` allowed inside."""
+    plain = name.replace(".", "_").replace("$", "_").replace("-", "_")
+    return plain.isidentifier() and plain.isascii() and name[0] not in ".$-"
 
 
 def dict_attr(keys: tuple[str, ...], values: tuple[Attribute, ...]) -> DictAttr:
     """The interned dictionary of keys that are already sorted and distinct, and attributes in their order."""
     found = DictAttr._interned.get((keys, values))
     if found is None:
-        found = _intern(DictAttr, DictAttr._interned, (keys, values), None)
+        depth = depth_around(values)
+        found = intern(DictAttr, DictAttr._interned, (keys, values), None)
+        found._depth = depth
         found._keys = keys
         found._values = values
     return found
 
 
 EMPTY_DICT: Final = dict_attr((), ())
-
-
-class EnumAttr(_Valued):
-    """A member of an enumeration that was registered with `enum_attr`: `#tx8be<memscope_mode DDR>`."""
-
-    __slots__ = ()
-    _interned: ClassVar[dict[enum.Enum, EnumAttr]] = {}
-
-    def __new__(cls, value: enum.Enum) -> EnumAttr:
-        if type(value) not in _enum_names:
-            raise TypeError(f"{type(value).__name__} is not registered as an attribute; decorate it with @enum_attr")
-        return _intern(cls, cls._interned, value, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return EnumAttr, (self._value,)
-
-    def _make_text(self) -> str:
-        dialect, name = _enum_names[type(self._value)].split(".", 1)
-        return f"#{dialect}<{name} {self._value.value}>"
-
-
-_enum_names: dict[type[enum.Enum], str] = {}
-E_ = TypeVar("E_", bound=type[enum.Enum])
-S_ = TypeVar("S_", bound="type[StructAttr]")
-
-
-def enum_attr(name: str) -> Callable[[E_], E_]:
-    """Make the members of an `enum.Enum` usable as attributes.
-
-    Args:
-        name: `dialect.mnemonic`. The member values are the spellings.
-    """
-
-    def register(cls: E_) -> E_:
-        _split_name(name)
-        for member in cls:
-            if not isinstance(member.value, str):
-                raise TypeError(
-                    f"the value of {cls.__name__}.{member.name} is its spelling, a str, not {member.value!r}"
-                )
-        _enum_names[cls] = name
-        return cls
-
-    return register
-
-
-def enum_attr_name(cls: type[enum.Enum]) -> str:
-    """The `dialect.mnemonic` an enumeration was registered under. Raises KeyError when it was not."""
-    return _enum_names[cls]
-
-
-class _InternedStruct(type):
-    """Makes equal instances of a structured attribute one object."""
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        made = super().__call__(*args, **kwargs)
-        return cast("type[StructAttr]", cls)._interned.setdefault(made, made)
-
-
-class StructAttr(Attribute, metaclass=_InternedStruct):
-    """Base of attributes with named fields: a frozen attrs class under `@struct_attr("dialect.mnemonic")`."""
-
-    __slots__ = ()
-    attr_name: ClassVar[str] = ""
-    _interned: ClassVar[dict[Any, Any]] = {}
-
-    @property
-    def value(self) -> Self:
-        return self
-
-    def fields(self) -> dict[str, Any]:
-        """Field names to Python values; fields that are None are left out."""
-        names = [a.name for a in attrs.fields(type(self))]  # pyright: ignore[reportArgumentType]  (subclasses are attrs classes)
-        return {n: getattr(self, n) for n in names if getattr(self, n) is not None}
-
-    def __str__(self) -> str:
-        return f"#{self.attr_name}<{DictAttr(self.fields())}>"
-
-
-def struct_attr(name: str) -> Callable[[S_], S_]:
-    """Register a frozen attrs subclass of `StructAttr` as `dialect.mnemonic`; its text is `#name<{field = value}>`."""
-
-    def register(cls: S_) -> S_:
-        _split_name(name)
-        if not attrs.has(cls) or not issubclass(cls, StructAttr):
-            raise TypeError(f"{cls.__name__} is no attrs subclass of StructAttr")
-        cls.attr_name = name
-        return cls
-
-    return register
-
-
-def _split_name(name: str) -> tuple[str, str]:
-    dialect, _, mnemonic = name.partition(".")
-    if not dialect or not mnemonic:
-        raise ValueError(f"an attribute is named 'dialect.mnemonic', not {name!r}")
-    return dialect, mnemonic
-
-
-class OpaqueAttr(_Valued):
-    """An attribute of a dialect that is not loaded: its text is kept as it was read (`#foo.bar<…>`)."""
-
-    __slots__ = ()
-    _interned: ClassVar[dict[str, OpaqueAttr]] = {}
-
-    def __new__(cls, text: str) -> OpaqueAttr:
-        return _intern(cls, cls._interned, text, text)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return OpaqueAttr, (self._value,)
-
-    def _make_text(self) -> str:
-        return self._value
 
 
 def _sequence(value: Sequence[Any]) -> Attribute:
@@ -640,7 +488,7 @@ def _sequence(value: Sequence[Any]) -> Attribute:
     return ArrayAttr(value)
 
 
-_CONVERT: Final[dict[type, Callable[[Any], Attribute]]] = {
+CONVERSIONS: Final[dict[type[Any], Callable[[Any], Attribute]]] = {
     bool: BoolAttr,
     int: IntAttr,
     float: FloatAttr,
@@ -648,27 +496,24 @@ _CONVERT: Final[dict[type, Callable[[Any], Attribute]]] = {
     tuple: _sequence,
     list: _sequence,
     dict: DictAttr,
-    np.ndarray: DenseAttr,
     type(None): lambda _: UnitAttr(),
 }
+"""What makes an attribute of a Python value, by its class. Arrays and registered enumerations are added elsewhere."""
 
 
 def as_attribute(value: Any) -> Attribute:
     """The attribute for a bool, int (i64), float (f64), str, sequence, dict, Type, ndarray or enum member, or itself.
 
     Raises:
-    ------
         TypeError: there is no attribute for such a value.
     """
-    convert = _CONVERT.get(value.__class__)
+    convert = CONVERSIONS.get(value.__class__)
     if convert is not None:
         return convert(value)
     if isinstance(value, Attribute):
         return value
     if isinstance(value, Type):
         return TypeAttr(value)
-    if isinstance(value, enum.Enum):
-        return EnumAttr(value)
     if isinstance(value, (np.bool_, np.integer, np.floating)):
         return as_attribute(cast(Any, value).item())
     raise TypeError(f"no attribute holds a {type(value).__name__}: {value!r}")

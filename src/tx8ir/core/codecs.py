@@ -133,8 +133,7 @@ def struct_codecs(cls: type[StructAttr]) -> dict[str, tuple[Codec, bool]]:
         TypeError: an annotation that stands for no attribute.
     """
     hints = typing.get_type_hints(cls)
-    names = [a.name for a in attrs.fields(cls)]  # pyright: ignore[reportArgumentType]  (subclasses are attrs classes)
-    return {name: codec_for(hints[name]) for name in names}
+    return {name: codec_for(hints[name]) for name in cls.field_names()}
 
 
 def _type_codec(cls: type[Type]) -> Codec:

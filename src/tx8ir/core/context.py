@@ -6,13 +6,19 @@ from __future__ import annotations
 
 import enum
 import importlib
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from .attributes import StructAttr, enum_attr_name
 from .errors import IrError
 from .operation import Operation, OpInfo
+from .structured import StructAttr, enum_attr_name
 from .types import Type
+
+if TYPE_CHECKING:
+    from .attribute_parser import AttributeParser
+
+
+TypeReader = Callable[["AttributeParser"], Type]
 
 
 class Dialect:
@@ -22,7 +28,8 @@ class Dialect:
         name: the prefix.
         ops: op classes named `name.…`.
         attributes: enumerations (`@enum_attr`) and structured attributes (`@struct_attr`) named `name.…`.
-        types: type mnemonic to a parser of the text between its angle brackets, for `!name.mnemonic<…>`.
+        types: mnemonic to a function that reads what follows `!name.mnemonic` with the parser it is given (`expect`,
+            `require`, `type`, …) and returns the type. The type's own text must be what the function reads.
     """
 
     def __init__(
@@ -30,7 +37,7 @@ class Dialect:
         name: str,
         ops: Iterable[type[Operation]] = (),
         attributes: Iterable[type[enum.Enum | StructAttr]] = (),
-        types: Mapping[str, type[Type]] | None = None,
+        types: Mapping[str, TypeReader] | None = None,
     ) -> None:
         self.name = name
         self.ops: dict[str, type[Operation]] = {}
@@ -121,6 +128,11 @@ class IrContext:
         """The enumeration or structured attribute called `#dialect_name.mnemonic`, or None."""
         dialect = self.dialect(dialect_name)
         return dialect.attributes.get(mnemonic) if dialect is not None else None
+
+    def type_reader(self, dialect_name: str, mnemonic: str) -> TypeReader | None:
+        """What reads the rest of a type `!dialect_name.mnemonic…`, or None when there is no such type."""
+        dialect = self.dialect(dialect_name)
+        return dialect.types.get(mnemonic) if dialect is not None else None
 
     def unregistered(self, name: str) -> type[UnregisteredOp]:
         """The class for operations called `name` that nobody registered; the same class each time."""

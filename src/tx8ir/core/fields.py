@@ -31,7 +31,6 @@ class ValueField(Field):
     """A declared operand or result.
 
     Attributes:
-    ----------
         count: "one", "optional" or "many".
         constraint: a Type class, several, or a predicate that the type must satisfy.
     """

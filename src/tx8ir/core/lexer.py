@@ -20,6 +20,8 @@ HEX: Final = re.compile(r"0[xX][0-9A-Fa-f]+")
 STRING_BODY: Final = re.compile(r'[^"\\\n]*')
 _ESCAPES: Final = {'"': '"', "\\": "\\", "n": "\n", "t": "\t"}
 _HEX_PAIR: Final = re.compile(r"[0-9A-Fa-f]{2}")
+_MARK: Final = re.compile(r'->|[<>()\[\]{}"]')
+_CLOSES: Final = {"<": ">", "(": ")", "[": "]", "{": "}"}
 
 
 class Source:
@@ -171,8 +173,47 @@ class Lexer:
             else:
                 self.fail(f"unknown escape '\\{escape}' in a string", self.pos)
 
+    def opaque(self) -> str:
+        """Read a sigil, a name and the balanced brackets right behind it, if any, as they are."""
+        start = self.pos
+        self.pos += 1
+        self.require(IDENTIFIER, f"a name after '{self.text[start]}'")
+        if not self.text.startswith("<", self.pos):
+            return self.text[start : self.pos]
+        opened: list[tuple[str, int]] = []
+        while True:
+            mark = _MARK.search(self.text, self.pos)
+            if mark is None:
+                self.fail(f"'{opened[-1][0]}' is not closed", opened[-1][1])
+            self.pos = mark.start()
+            char = mark.group()
+            if char == '"':
+                self.string()
+                continue
+            if char in _CLOSES:
+                opened.append((char, self.pos))
+            elif char != "->":  # the arrow of a function type closes nothing
+                wanted = _CLOSES[opened[-1][0]]
+                if wanted != char:
+                    self.fail(f"expected '{wanted}', found '{char}'", self.pos)
+                opened.pop()
+            self.pos = mark.end()
+            if not opened:
+                return self.text[start : self.pos]
+
     def _decode(self, raw: bytearray, start: int) -> str:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
             self.fail("the escaped bytes of this string are no UTF-8", start)
+
+
+def require_opaque(text: str, sigil: str) -> None:
+    """Raise ValueError unless `text` is what `Lexer.opaque` reads as a whole, starting with `sigil`."""
+    try:
+        text.encode("utf-8")
+        whole = text.startswith(sigil) and Lexer(Source(text, "<text>")).opaque() == text
+    except (ParseError, UnicodeEncodeError):
+        whole = False
+    if not whole:
+        raise ValueError(f"an opaque text is '{sigil}name' or '{sigil}name<…>' with balanced brackets, not {text!r}")

@@ -29,7 +29,6 @@ class Program:
         weights: the variables it reads; an empty store by default. Several programs may share one.
 
     Raises:
-    ------
         IrError: `module` is not a detached `builtin.module`.
     """
 
@@ -107,7 +106,6 @@ class Program:
         Every variable is immutable on load, but for those that a `set_parameter` of the graph writes.
 
         Raises:
-        ------
             FileNotFoundError: no graph in `folder`. ParseError, VerifyError, WeightError: a file that is not right.
         """
         path = Path(folder)
@@ -151,7 +149,6 @@ def parse(
         keep_names: remember value names in the locations of operations.
 
     Raises:
-    ------
         ParseError: the text is no IR. OSError: the file cannot be read.
     """
     file = "<text>"

@@ -17,6 +17,9 @@ from .location import quote
 
 DYNAMIC: Final = -1
 """A dimension whose extent is not known; printed `?`."""
+NESTING_LIMIT: Final = 100
+"""How deep types and attributes may nest. Text is read recursively, so whatever can be made can be read back."""
+_LARGEST_EXTENT: Final = (1 << 63) - 1
 
 
 class Type:
@@ -30,6 +33,11 @@ class Type:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._text})"
+
+    @property
+    def depth(self) -> int:
+        """How deep it nests: 1 for a type without types inside, at most `NESTING_LIMIT`."""
+        return 1
 
     def _repr_html_(self) -> str:
         return f"<code>{self._text.replace('&', '&amp;').replace('<', '&lt;')}</code>"
@@ -88,12 +96,11 @@ class RankedTensor(Type):
     """What `TensorType` and `VTensorType` share: a shape and an element type.
 
     Args:
-        shape: extents, each >= 0 or `DYNAMIC`.
+        shape: extents, each from 0 to 2**63 - 1, or `DYNAMIC`.
         element: a `ScalarType`.
 
     Raises:
-    ------
-        ValueError: a negative extent other than `DYNAMIC`. TypeError: not ints, or no scalar type.
+        ValueError: an extent that is negative (and not `DYNAMIC`) or too large. TypeError: not ints, or no scalar type.
     """
 
     __slots__ = ("element", "shape")
@@ -116,6 +123,8 @@ class RankedTensor(Type):
                 raise TypeError(f"a tensor extent is an int, not {extent!r}")
             if extent < 0 and extent != DYNAMIC:
                 raise ValueError(f"a tensor extent is >= 0 or DYNAMIC (-1), not {extent}")
+            if extent > _LARGEST_EXTENT:
+                raise ValueError(f"a tensor extent is less than 2**63, not {hex(extent)}")
             dims.append(int(extent))
         key = (tuple(dims), element)
         found = cls._interned.get(key)
@@ -178,8 +187,9 @@ class VTensorType(RankedTensor):
 class _Sequence(Type):
     """Interning shared by the types that are a tuple of types."""
 
-    __slots__ = ("elements",)
+    __slots__ = ("_depth", "elements")
     elements: tuple[Type, ...]
+    _depth: int
     _open: ClassVar[str]
     _interned: ClassVar[dict[tuple[Type, ...], Any]]
 
@@ -187,15 +197,20 @@ class _Sequence(Type):
         elements = tuple(elements)
         found = cls._interned.get(elements)
         if found is None:
-            _require_types(elements)
+            depth = _depth_around(elements)
             found = super().__new__(cls)
             found.elements = elements
+            found._depth = depth
             found._text = f"{cls._open}<{', '.join(map(str, elements))}>"
             cls._interned[elements] = found
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.elements,)
+
+    @property
+    def depth(self) -> int:
+        return self._depth
 
     def __len__(self) -> int:
         return len(self.elements)
@@ -220,7 +235,8 @@ class TupleType(_Sequence):
 class DictType(Type):
     """A dictionary with string keys, kept sorted: `!builtin.dict<"a": T, "b": T>`."""
 
-    __slots__ = ("keys", "values")
+    __slots__ = ("_depth", "keys", "values")
+    _depth: int
     keys: tuple[str, ...]
     values: tuple[Type, ...]
     _interned: ClassVar[dict[tuple[tuple[str, Type], ...], DictType]] = {}
@@ -229,16 +245,24 @@ class DictType(Type):
         items = tuple(sorted(entries.items(), key=lambda item: item[0]))
         found = cls._interned.get(items)
         if found is None:
+            for key, _ in items:
+                if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
+                    raise TypeError(f"the key of a dictionary type is a str, not {key!r}")
+            depth = _depth_around(tuple(v for _, v in items))
             found = super().__new__(cls)
+            found._depth = depth
             found.keys = tuple(k for k, _ in items)
             found.values = tuple(v for _, v in items)
-            _require_types(found.values)
             found._text = f"!builtin.dict<{', '.join(f'{quote(k)}: {v}' for k, v in items)}>"
             cls._interned[items] = found
         return found
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DictType, (dict(zip(self.keys, self.values, strict=True)),)
+
+    @property
+    def depth(self) -> int:
+        return self._depth
 
     def __getitem__(self, key: str) -> Type:
         return dict(zip(self.keys, self.values, strict=True))[key]
@@ -247,7 +271,8 @@ class DictType(Type):
 class FunctionType(Type):
     """`(T, T) -> T`: what a function takes and gives."""
 
-    __slots__ = ("inputs", "results")
+    __slots__ = ("_depth", "inputs", "results")
+    _depth: int
     inputs: tuple[Type, ...]
     results: tuple[Type, ...]
     _interned: ClassVar[dict[tuple[tuple[Type, ...], tuple[Type, ...]], FunctionType]] = {}
@@ -256,8 +281,9 @@ class FunctionType(Type):
         key = (tuple(inputs), tuple(results))
         found = cls._interned.get(key)
         if found is None:
-            _require_types(key[0] + key[1])
+            depth = _depth_around(key[0] + key[1])
             found = super().__new__(cls)
+            found._depth = depth
             found.inputs, found.results = key
             found._text = function_text(*key)
             cls._interned[key] = found
@@ -265,6 +291,10 @@ class FunctionType(Type):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FunctionType, (self.inputs, self.results)
+
+    @property
+    def depth(self) -> int:
+        return self._depth
 
 
 class _Singleton(Type):
@@ -301,7 +331,11 @@ class TokenType(_Singleton):
 
 
 class OpaqueType(Type):
-    """A type of a dialect that is not loaded: its text is kept as it was read (`!foo.bar<…>`)."""
+    """A type of a dialect that is not loaded: its text is kept as it was read (`!foo.bar<…>`).
+
+    Raises:
+        ValueError: the text is not `!`, a name and, optionally, balanced angle brackets right behind it.
+    """
 
     __slots__ = ()
     _interned: ClassVar[dict[str, OpaqueType]] = {}
@@ -309,8 +343,9 @@ class OpaqueType(Type):
     def __new__(cls, text: str) -> OpaqueType:
         found = cls._interned.get(text)
         if found is None:
-            if not text.startswith("!"):
-                raise ValueError(f"the text of an opaque type starts with '!', not {text!r}")
+            from .lexer import require_opaque  # here, because only types of unknown dialects need to read text
+
+            require_opaque(text, "!")
             found = super().__new__(cls)
             found._text = text
             cls._interned[text] = found
@@ -320,10 +355,16 @@ class OpaqueType(Type):
         return OpaqueType, (self._text,)
 
 
-def _require_types(elements: tuple[Any, ...]) -> None:
+def _depth_around(elements: tuple[Any, ...]) -> int:
+    """The depth of a type made of `elements`. Raises TypeError for what is no type, ValueError beyond the limit."""
+    depth = 1
     for element in elements:
         if not isinstance(element, Type):
             raise TypeError(f"expected a Type, not {element!r}")
+        depth = max(depth, 1 + element.depth)
+    if depth > NESTING_LIMIT:
+        raise ValueError(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
+    return depth
 
 
 def function_text(inputs: Iterable[Type], results: tuple[Type, ...]) -> str:

@@ -48,7 +48,6 @@ def verify(op: Operation) -> None:
     """Check `op` and everything inside it. O(size).
 
     Raises:
-    ------
         VerificationFailed: listing every fault, each shown with the operations around it.
     """
     faults = find_faults(op)

@@ -1,0 +1,150 @@
+"""Attributes that dialects define: enumerations, records with named fields, and those of dialects not loaded."""
+
+# The interning constructors reach into the slots of what they make.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import Any, ClassVar, Self, TypeVar, cast
+
+from .attributes import CONVERSIONS, Attribute, DictAttr, Valued, intern
+
+
+class EnumAttr(Valued):
+    """A member of an enumeration that was registered with `enum_attr`: `#tx8be<memscope_mode DDR>`."""
+
+    __slots__ = ()
+    _interned: ClassVar[dict[enum.Enum, EnumAttr]] = {}
+
+    def __new__(cls, value: enum.Enum) -> EnumAttr:
+        if type(value) not in _enum_names:
+            raise TypeError(f"{type(value).__name__} is not registered as an attribute; decorate it with @enum_attr")
+        return intern(cls, cls._interned, value, value)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return EnumAttr, (self._value,)
+
+    def _make_text(self) -> str:
+        dialect, name = _enum_names[type(self._value)].split(".", 1)
+        return f"#{dialect}<{name} {self._value.value}>"
+
+
+_enum_names: dict[type[enum.Enum], str] = {}
+E_ = TypeVar("E_", bound=type[enum.Enum])
+S_ = TypeVar("S_", bound="type[StructAttr]")
+
+
+def enum_attr(name: str) -> Callable[[E_], E_]:
+    """Make the members of an `enum.Enum` usable as attributes.
+
+    Args:
+        name: `dialect.mnemonic`. The member values are the spellings.
+    """
+
+    def register(cls: E_) -> E_:
+        _split_name(name)
+        for member in cls:
+            if not isinstance(member.value, str):
+                raise TypeError(
+                    f"the value of {cls.__name__}.{member.name} is its spelling, a str, not {member.value!r}"
+                )
+        _enum_names[cls] = name
+        CONVERSIONS[cls] = EnumAttr
+        return cls
+
+    return register
+
+
+def enum_attr_name(cls: type[enum.Enum]) -> str:
+    """The `dialect.mnemonic` an enumeration was registered under. Raises KeyError when it was not."""
+    return _enum_names[cls]
+
+
+class _InternedStruct(type):
+    """Makes equal instances of a structured attribute one object."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made: StructAttr = super().__call__(*args, **kwargs)
+        # By the attributes that the fields are: 1, 1.0 and True are equal in Python, and no field may have no text.
+        return StructAttr._interned.setdefault((cls, DictAttr(made.fields())), made)
+
+
+class StructAttr(Attribute, metaclass=_InternedStruct):
+    """Base of attributes with named fields: a frozen attrs class under `@struct_attr("dialect.mnemonic")`."""
+
+    __slots__ = ()
+    attr_name: ClassVar[str] = ""
+    _interned: ClassVar[dict[tuple[type, DictAttr], Any]] = {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _make_struct, (type(self), {n: getattr(self, n) for n in self.field_names()})
+
+    @classmethod
+    def field_names(cls) -> tuple[str, ...]:
+        """The names of the fields, in order."""
+        return tuple([a.name for a in cast(Any, cls).__attrs_attrs__])
+
+    @property
+    def depth(self) -> int:
+        return 1 + DictAttr(self.fields()).depth
+
+    @property
+    def value(self) -> Self:
+        return self
+
+    def fields(self) -> dict[str, Any]:
+        """Field names to Python values; fields that are None are left out."""
+        return {n: getattr(self, n) for n in self.field_names() if getattr(self, n) is not None}
+
+    def __str__(self) -> str:
+        return f"#{self.attr_name}<{DictAttr(self.fields())}>"
+
+
+def _make_struct(cls: type[StructAttr], fields: dict[str, Any]) -> Any:
+    """For pickle: the interned instance."""
+    return cast(Any, cls)(**fields)
+
+
+def struct_attr(name: str) -> Callable[[S_], S_]:
+    """Register a frozen attrs subclass of `StructAttr` as `dialect.mnemonic`; its text is `#name<{field = value}>`."""
+
+    def register(cls: S_) -> S_:
+        _split_name(name)
+        if not hasattr(cls, "__attrs_attrs__") or not issubclass(cls, StructAttr):
+            raise TypeError(f"{cls.__name__} is no attrs subclass of StructAttr")
+        cls.attr_name = name
+        return cls
+
+    return register
+
+
+def _split_name(name: str) -> tuple[str, str]:
+    dialect, _, mnemonic = name.partition(".")
+    if not dialect or not mnemonic:
+        raise ValueError(f"an attribute is named 'dialect.mnemonic', not {name!r}")
+    return dialect, mnemonic
+
+
+class OpaqueAttr(Valued):
+    """An attribute of a dialect that is not loaded: its text is kept as it was read (`#foo.bar<…>`).
+
+    Raises:
+        ValueError: the text is not `#`, a name and, optionally, balanced angle brackets right behind it.
+    """
+
+    __slots__ = ()
+    _interned: ClassVar[dict[str, OpaqueAttr]] = {}
+
+    def __new__(cls, text: str) -> OpaqueAttr:
+        if text not in cls._interned:
+            from .lexer import require_opaque  # here, because only attributes of unknown dialects need to read text
+
+            require_opaque(text, "#")
+        return intern(cls, cls._interned, text, text)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OpaqueAttr, (self._value,)
+
+    def _make_text(self) -> str:
+        return self._value
