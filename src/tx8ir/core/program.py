@@ -12,7 +12,7 @@ from .errors import IrError
 from .operation import Operation
 from .parser import parse_op
 from .printer import print_op
-from .types import FunctionType, Type
+from .types import FunctionType, TupleType, Type
 from .verifier import verify
 from .weights import WeightStore
 
@@ -73,8 +73,11 @@ class Program:
 
     @property
     def outputs(self) -> dict[str, Type]:
-        """Public names and types of what main gives."""
-        return self._signature("result_names", "result", self._main_type().results)
+        """Public names and types of what main gives; the elements, when it gives one tuple."""
+        types = self._main_type().results
+        if len(types) == 1 and isinstance(types[0], TupleType):
+            types = types[0].elements
+        return self._signature("result_names", "result", types)
 
     def _main_type(self) -> FunctionType:
         return self.main.attributes["function_type"].value
