@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from tx8ir.core import ScalarType, VTensorType
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation, DevAttr, ReduceFunction
 from tx8ir.target.formats import Format
+from tx8ir.testing.kernels import Operand, run_kernel
 
 CHANNELS = st.sampled_from([1, 3, 4, 5, 32, 33, 64, 65, 96, 97, 128, 131])
 """One of each kind of channel tail (machine.md §3)."""
@@ -43,75 +43,73 @@ UNARY = [op for op in tx8be.UNARY if op not in (tx8be.LogOp, tx8be.SqrtOp, tx8be
 @pytest.mark.parametrize("blocked", [False, True])
 @FEW
 @given(shape=features(), format=FORMATS, spm=SPM)
-def test_unary(ops: SimpleNamespace, blocked: bool, shape: tuple[int, ...], format: str, spm: int | None) -> None:
+def test_unary(blocked: bool, shape: tuple[int, ...], format: str, spm: int | None) -> None:
     kind = UNARY[sum(shape) % len(UNARY)]
-    ops.run(kind, [ops.In(data(shape, format), format)], blocked=blocked, spm_bytes=spm).check()
+    run_kernel(kind, [Operand(data(shape, format), format)], blocked=blocked, spm_bytes=spm).check()
 
 
 @pytest.mark.parametrize("kind", tx8be.UNARY)
-def test_every_unary_function(ops: SimpleNamespace, kind: Any) -> None:
+def test_every_unary_function(kind: Any) -> None:
     positive = np.abs(data((2, 3, 5, 37))) + np.float32(0.1)
-    ops.run(kind, [ops.In(positive)], blocked=True).check()
+    run_kernel(kind, [Operand(positive)], blocked=True).check()
 
 
 @pytest.mark.parametrize("form", ["vector", "unit", "blocked unit", "scalar"])
 @FEW
 @given(shape=features(), format=FORMATS, spm=SPM, blocked=st.booleans(), kind=st.sampled_from(tx8be.BINARY))
-def test_binary(
-    ops: SimpleNamespace, form: str, shape: tuple[int, ...], format: str, spm: int | None, blocked: bool, kind: Any
-) -> None:
-    lhs = ops.In(data(shape, format), format)
+def test_binary(form: str, shape: tuple[int, ...], format: str, spm: int | None, blocked: bool, kind: Any) -> None:
+    lhs = Operand(data(shape, format), format)
     if form == "scalar":
-        ops.run(lambda a, b: kind(a, b, scalar=0.5), [lhs, None], blocked=blocked, spm_bytes=spm).check()
+        run_kernel(lambda a, b: kind(a, b, scalar=0.5), [lhs, None], blocked=blocked, spm_bytes=spm).check()
         return
     other = data(shape if form == "vector" else shape[-1:], format, seed=1)
-    rhs = ops.In(other, format)
+    rhs = Operand(other, format)
     if form != "vector":
-        rhs = ops.In(other, format, "const", "Cx" if form == "blocked unit" else "Tensor")
+        rhs = Operand(other, format, "const", "Cx" if form == "blocked unit" else "Tensor")
         if len(shape) == 1:
             return  # the same as a vector
-    ops.run(kind, [lhs, rhs], blocked=blocked, spm_bytes=spm).check()
+    run_kernel(kind, [lhs, rhs], blocked=blocked, spm_bytes=spm).check()
 
 
 @FEW
 @given(shape=features(), format=FORMATS, blocked=st.booleans(), scalars=st.sampled_from(["a", "b", "ab", ""]))
-def test_select(ops: SimpleNamespace, shape: tuple[int, ...], format: str, blocked: bool, scalars: str) -> None:
+def test_select(shape: tuple[int, ...], format: str, blocked: bool, scalars: str) -> None:
     mask = (data(shape) > 0).astype(Format.named(format).dtype)
     given_ = {f"{name}_scalar": value for name, value in (("a", -2.0), ("b", 0.25)) if name in scalars}
-    choices = [None if name in scalars else ops.In(data(shape, format, seed=i), format) for i, name in enumerate("ab")]
+    choices = [None if name in scalars else Operand(data(shape, format, seed=i), format) for i, name in enumerate("ab")]
     make = lambda c, a, b: tx8be.SelectOp(c, a, b, **given_)  # noqa: E731
-    ops.run(make, [ops.In(mask, format), *choices], blocked=blocked).check()
+    run_kernel(make, [Operand(mask, format), *choices], blocked=blocked).check()
 
 
-def test_select_takes_no_nan_from_the_other_side(ops: SimpleNamespace) -> None:
+def test_select_takes_no_nan_from_the_other_side() -> None:
     x = np.full((2, 70), np.nan, np.float32)
     mask = np.zeros((2, 70), np.float32)
-    run = ops.run(lambda c, a, b: tx8be.SelectOp(c, a, b, b_scalar=0.0), [ops.In(mask), ops.In(x), None], blocked=True)
+    run = run_kernel(
+        lambda c, a, b: tx8be.SelectOp(c, a, b, b_scalar=0.0), [Operand(mask), Operand(x), None], blocked=True
+    )
     assert not np.isnan(run.out).any()
 
 
 @pytest.mark.parametrize(("source", "target"), [("f32", "bf16"), ("bf16", "f32"), ("f32", "i32"), ("i32", "f32")])
 @FEW
 @given(shape=features(), blocked=st.booleans(), spm=SPM)
-def test_cast(
-    ops: SimpleNamespace, source: str, target: str, shape: tuple[int, ...], blocked: bool, spm: int | None
-) -> None:
+def test_cast(source: str, target: str, shape: tuple[int, ...], blocked: bool, spm: int | None) -> None:
     array = (data(shape) * 100).astype(Format.named(source).dtype)
     make = lambda x: tx8be.CastOp(x, y=VTensorType(shape, ScalarType.of(target)))  # noqa: E731
-    ops.run(make, [ops.In(array, source)], blocked=blocked, spm_bytes=spm).check()
+    run_kernel(make, [Operand(array, source)], blocked=blocked, spm_bytes=spm).check()
 
 
 @FEW
 @given(shape=features(), format=FORMATS, spm=SPM)
-def test_softmax(ops: SimpleNamespace, shape: tuple[int, ...], format: str, spm: int | None) -> None:
-    x = ops.In((8 * data(shape).astype(np.float32)).astype(Format.named(format).dtype), format)
-    ops.run(tx8be.SoftmaxOp, [x], blocked=True, spm_bytes=spm).check()
+def test_softmax(shape: tuple[int, ...], format: str, spm: int | None) -> None:
+    x = Operand((8 * data(shape).astype(np.float32)).astype(Format.named(format).dtype), format)
+    run_kernel(tx8be.SoftmaxOp, [x], blocked=True, spm_bytes=spm).check()
 
 
-def test_softmax_of_masked_scores(ops: SimpleNamespace) -> None:
+def test_softmax_of_masked_scores() -> None:
     x = data((4, 5, 16))
     x[:, 0, 3:] = -np.inf
-    run = ops.run(tx8be.SoftmaxOp, [ops.In(x)], blocked=True)
+    run = run_kernel(tx8be.SoftmaxOp, [Operand(x)], blocked=True)
     run.check()
     assert (run.out[:, 0, 3:] == 0).all()
 
@@ -120,13 +118,11 @@ def test_softmax_of_masked_scores(ops: SimpleNamespace) -> None:
 @given(
     shape=features(), format=FORMATS, scale=st.booleans(), bias=st.booleans(), layout=st.sampled_from(["Tensor", "Cx"])
 )
-def test_layer_norm(
-    ops: SimpleNamespace, shape: tuple[int, ...], format: str, scale: bool, bias: bool, layout: str
-) -> None:
-    x = ops.In((3 * data(shape).astype(np.float32) + 1).astype(Format.named(format).dtype), format)
-    unit = [ops.In(data(shape[-1:], format, seed=i), format, "const", layout) for i in (1, 2)]
+def test_layer_norm(shape: tuple[int, ...], format: str, scale: bool, bias: bool, layout: str) -> None:
+    x = Operand((3 * data(shape).astype(np.float32) + 1).astype(Format.named(format).dtype), format)
+    unit = [Operand(data(shape[-1:], format, seed=i), format, "const", layout) for i in (1, 2)]
     operands = [x, unit[0] if scale else None, unit[1] if bias else None]
-    ops.run(lambda x, s, b: tx8be.LayerNormOp(x, s, b, epsilon=1e-2), operands, blocked=True).check()
+    run_kernel(lambda x, s, b: tx8be.LayerNormOp(x, s, b, epsilon=1e-2), operands, blocked=True).check()
 
 
 @FEW
@@ -135,17 +131,17 @@ def test_layer_norm(
     trans=st.tuples(st.booleans(), st.booleans()), bias=st.booleans(), relu=st.booleans(), shared=st.booleans(),
 )  # fmt: skip
 def test_gemm(
-    ops: SimpleNamespace, batch: int, m: int, k: int, n: int, format: str, spm: int | None,
+    batch: int, m: int, k: int, n: int, format: str, spm: int | None,
     trans: tuple[bool, bool], bias: bool, relu: bool, shared: bool,
 ) -> None:  # fmt: skip
     lead = (batch,) if batch else ()
     lhs = data((*lead, *((k, m) if trans[0] else (m, k))), format)
     rhs = data((*(() if shared else lead), *((n, k) if trans[1] else (k, n))), format, seed=1)
-    operands = [ops.In(lhs, format), ops.In(rhs, format, "const")]
-    operands += [ops.In(data((n,), format, seed=2), format, "const") if bias else None, None]
+    operands = [Operand(lhs, format), Operand(rhs, format, "const")]
+    operands += [Operand(data((n,), format, seed=2), format, "const") if bias else None, None]
     activation = Activation.RELU if relu else Activation.NONE
     make = lambda a, b, c, p: tx8be.GemmOp(a, b, c, p, transL=trans[0], transR=trans[1], activation=activation)  # noqa: E731
-    ops.run(make, operands, blocked=True, spm_bytes=spm and 4 * spm * (2 if trans[0] else 1)).check()
+    run_kernel(make, operands, blocked=True, spm_bytes=spm and 4 * spm * (2 if trans[0] else 1)).check()
 
 
 @FEW
@@ -156,25 +152,25 @@ def test_gemm(
     format=FORMATS, spm=st.sampled_from([None, 1 << 19]), bias=st.booleans(),
 )  # fmt: skip
 def test_conv(
-    ops: SimpleNamespace, n: int, h: int, w: int, c: int, o: int, kernel: tuple[int, int], stride: int, dilation: int,
+    n: int, h: int, w: int, c: int, o: int, kernel: tuple[int, int], stride: int, dilation: int,
     pads: tuple[int, int, int, int], format: str, spm: int | None, bias: bool,
 ) -> None:  # fmt: skip
     reach = [dilation * (k - 1) + 1 for k in kernel]
     if reach[0] > h + pads[0] + pads[1] or reach[1] > w + pads[2] + pads[3]:
         return
     x, weight = data((n, h, w, c), format), data((*kernel, o, c), format, seed=1)
-    operands = [ops.In(x, format), ops.In(weight, format, "const", "Cx")]
-    operands += [ops.In(data((o,), format, seed=2), format, "const") if bias else None, None]
+    operands = [Operand(x, format), Operand(weight, format, "const", "Cx")]
+    operands += [Operand(data((o,), format, seed=2), format, "const") if bias else None, None]
     geometry = {"strides": (stride, stride), "pads": pads, "dilations": (dilation, dilation)}
     make = lambda x, w, b, p: tx8be.ConvOp(x, w, b, p, **geometry, activation=Activation.RELU)  # noqa: E731
-    ops.run(make, operands, blocked=True, spm_bytes=spm).check()
+    run_kernel(make, operands, blocked=True, spm_bytes=spm).check()
 
 
 @pytest.mark.parametrize("c", [3, 64, 70])
-def test_depthwise_conv(ops: SimpleNamespace, c: int) -> None:
-    operands = [ops.In(data((1, 9, 8, c))), ops.In(data((3, 3, c, 1)), "f32", "const", "Cx"), None, None]
+def test_depthwise_conv(c: int) -> None:
+    operands = [Operand(data((1, 9, 8, c))), Operand(data((3, 3, c, 1)), "f32", "const", "Cx"), None, None]
     make = lambda x, w, b, p: tx8be.ConvOp(x, w, b, p, pads=(1, 1, 1, 1), groups=c)  # noqa: E731
-    ops.run(make, operands, blocked=True).check()
+    run_kernel(make, operands, blocked=True).check()
 
 
 @FEW
@@ -183,81 +179,71 @@ def test_depthwise_conv(ops: SimpleNamespace, c: int) -> None:
     function=st.sampled_from(list(ReduceFunction)), pads=st.tuples(*[st.integers(0, 1)] * 4), stride=st.integers(1, 3),
 )  # fmt: skip
 def test_pool(
-    ops: SimpleNamespace, shape: tuple[int, ...], format: str, spm: int | None, function: ReduceFunction,
+    shape: tuple[int, ...], format: str, spm: int | None, function: ReduceFunction,
     pads: tuple[int, ...], stride: int,
 ) -> None:  # fmt: skip
     geometry = {"kernel": (3, 2), "strides": (stride, stride), "pads": pads}
     make = lambda x: tx8be.PoolOp(x, function=function, **geometry)  # noqa: E731
-    ops.run(make, [ops.In(data(shape, format), format)], blocked=True, spm_bytes=spm).check()
+    run_kernel(make, [Operand(data(shape, format), format)], blocked=True, spm_bytes=spm).check()
 
 
 @FEW
 @given(shape=features(), format=FORMATS, function=st.sampled_from(list(ReduceFunction)), which=st.integers(0, 3))
-def test_reduce(
-    ops: SimpleNamespace, shape: tuple[int, ...], format: str, function: ReduceFunction, which: int
-) -> None:
+def test_reduce(shape: tuple[int, ...], format: str, function: ReduceFunction, which: int) -> None:
     choices = list(tx8be.reduce_axes(len(shape)))
     axes = choices[which % len(choices)]
     make = lambda x: tx8be.ReduceOp(x, function=function, axes=axes)  # noqa: E731
-    ops.run(make, [ops.In(data(shape, format), format)], blocked=True).check()
+    run_kernel(make, [Operand(data(shape, format), format)], blocked=True).check()
 
 
 @pytest.mark.parametrize("direction", [True, False])
 @FEW
 @given(shape=features(), format=st.sampled_from(["f32", "bf16", "i8", "i32"]), spm=SPM)
-def test_channel_norm(
-    ops: SimpleNamespace, direction: bool, shape: tuple[int, ...], format: str, spm: int | None
-) -> None:
+def test_channel_norm(direction: bool, shape: tuple[int, ...], format: str, spm: int | None) -> None:
     array = (50 * data(shape)).astype(Format.named(format).dtype)
     layouts = ["Tensor", "Cx"] if len(shape) <= 2 else ["NTensor", "NCx"]
     info = DevAttr(mem_layout=layouts[direction])
     make = lambda x: tx8be.ChannelNormOp(x, direction=direction, dev_info=info)  # noqa: E731
-    ops.run(make, [ops.In(array, format)], blocked=not direction, spm_bytes=spm).check()
+    run_kernel(make, [Operand(array, format)], blocked=not direction, spm_bytes=spm).check()
 
 
 @FEW
 @given(shape=features(), order=st.permutations(range(4)), blocked=st.booleans(), format=FORMATS, spm=SPM)
-def test_transpose(
-    ops: SimpleNamespace, shape: tuple[int, ...], order: list[int], blocked: bool, format: str, spm: int | None
-) -> None:
+def test_transpose(shape: tuple[int, ...], order: list[int], blocked: bool, format: str, spm: int | None) -> None:
     perm = tuple(axis for axis in order if axis < len(shape))
     make = lambda x: tx8be.TransposeOp(x, perm=perm)  # noqa: E731
-    ops.run(make, [ops.In(data(shape, format), format)], blocked=blocked, spm_bytes=spm).check()
+    run_kernel(make, [Operand(data(shape, format), format)], blocked=blocked, spm_bytes=spm).check()
 
 
 @FEW
 @given(st.data(), features(), st.booleans())
-def test_slice(ops: SimpleNamespace, draw: st.DataObject, shape: tuple[int, ...], blocked: bool) -> None:
+def test_slice(draw: st.DataObject, shape: tuple[int, ...], blocked: bool) -> None:
     starts = tuple(draw.draw(st.integers(0, extent - 1)) for extent in shape)
     ends = tuple(draw.draw(st.integers(start + 1, extent)) for start, extent in zip(starts, shape, strict=True))
     make = lambda x: tx8be.SliceOp(x, starts=starts, ends=ends)  # noqa: E731
-    ops.run(make, [ops.In(data(shape))], blocked=blocked).check()
+    run_kernel(make, [Operand(data(shape))], blocked=blocked).check()
 
 
 @FEW
 @given(st.data(), features(), st.booleans(), st.lists(st.sampled_from([1, 5, 32, 64, 65]), min_size=1, max_size=3))
-def test_concatenate(
-    ops: SimpleNamespace, draw: st.DataObject, shape: tuple[int, ...], blocked: bool, extents: list[int]
-) -> None:
+def test_concatenate(draw: st.DataObject, shape: tuple[int, ...], blocked: bool, extents: list[int]) -> None:
     axis = draw.draw(st.integers(0, len(shape) - 1))
-    operands = [ops.In(data((*shape[:axis], n, *shape[axis + 1 :]), seed=i)) for i, n in enumerate(extents)]
-    ops.run(lambda *xs: tx8be.ConcatenateOp(xs, axis=axis), operands, blocked=blocked).check()
+    operands = [Operand(data((*shape[:axis], n, *shape[axis + 1 :]), seed=i)) for i, n in enumerate(extents)]
+    run_kernel(lambda *xs: tx8be.ConcatenateOp(xs, axis=axis), operands, blocked=blocked).check()
 
 
 @FEW
 @given(st.data(), features(), st.booleans(), FORMATS)
-def test_broadcast(
-    ops: SimpleNamespace, draw: st.DataObject, shape: tuple[int, ...], blocked: bool, format: str
-) -> None:
+def test_broadcast(draw: st.DataObject, shape: tuple[int, ...], blocked: bool, format: str) -> None:
     kept = tuple(1 if draw.draw(st.booleans()) else extent for extent in shape)
     source = kept[draw.draw(st.integers(0, len(shape) - 1)) :]
     make = lambda x: tx8be.BroadcastOp(x, y=VTensorType(shape, ScalarType.of(format)))  # noqa: E731
-    ops.run(make, [ops.In(data(source, format), format)], blocked=blocked).check()
+    run_kernel(make, [Operand(data(source, format), format)], blocked=blocked).check()
 
 
 @FEW
 @given(rows=st.integers(1, 40), width=CHANNELS, shape=features(max_rank=2), format=FORMATS)
-def test_gather(ops: SimpleNamespace, rows: int, width: int, shape: tuple[int, ...], format: str) -> None:
-    table = ops.In(data((rows, width), format), format, "const", load=False)
+def test_gather(rows: int, width: int, shape: tuple[int, ...], format: str) -> None:
+    table = Operand(data((rows, width), format), format, "const", load=False)
     indices = np.random.default_rng(0).integers(0, rows, shape).astype(np.int32)
-    ops.run(tx8be.GatherOp, [table, ops.In(indices, "i32")], blocked=False).check()
+    run_kernel(tx8be.GatherOp, [table, Operand(indices, "i32")], blocked=False).check()

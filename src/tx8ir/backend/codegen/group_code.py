@@ -17,7 +17,7 @@ from tx8ir.backend.oplib.kernel import Instruction, Kernel
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp, op_lib
 from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
-from tx8ir.backend.schedule.transfer import load_instructions, store_instructions
+from tx8ir.backend.schedule.transfer import load_instructions, store_instructions, transfer
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
@@ -84,13 +84,25 @@ class _GroupCode:
         return made
 
     def _classes(self, index: Sequence[int]) -> list[_TileClass]:
-        """Partition of the tiles with work in a step by the form of their slices."""
+        """Partition of the tiles with work in a step: equal forms of slices, equal structure of loads and store."""
         found: dict[object, list[tuple[int, GroupSlice]]] = {}
         for position, tile in enumerate(self.tile_ids):
             group_slice = self.steps.of(position, index)
             if group_slice is not None:
-                found.setdefault(group_slice.form, []).append((tile, group_slice))
+                key = (group_slice.form, self._transfers(group_slice))
+                found.setdefault(key, []).append((tile, group_slice))
         return [_TileClass(tuple(t for t, _ in rows), tuple(s for _, s in rows)) for rows in found.values()]
+
+    def _transfers(self, group_slice: GroupSlice) -> tuple[object, ...]:
+        """The structure of the DMA of every value that is moved."""
+        moved = {*range(len(self.body.loads)), self.body.index[self.body.stored]}
+        structures: list[object] = []
+        for position in sorted(moved):
+            box = group_slice.boxes[position]
+            if box is not None:
+                part = self.body.slice_tensor(position, group_slice)
+                structures.append(transfer(self.body.tensors[position], box, part).structure)
+        return tuple(structures)
 
     def _phase(
         self, classes: Sequence[_TileClass], op: Operation, instructions: Callable[[_TileClass], Sequence[Instruction]]

@@ -64,14 +64,14 @@ class TransposeLib(KernelModel[tx8be.TransposeOp]):
 
 @Sharding.implement(tx8be.TransposeOp)
 class TransposeCuts(Model[tx8be.TransposeOp]):
-    """Any axis; the axes that are channels on either side are cut at blocks."""
+    """Any axis; the result's channels are cut at blocks, the operand's at the smallest C0 tail."""
 
     __slots__ = ()
 
     def granules(self) -> tuple[int | None, ...]:
         rank = len(self.op.perm)
-        block = last_axis_granule(self.op)
-        return tuple(block if j == rank - 1 or source == rank - 1 else 1 for j, source in enumerate(self.op.perm))
+        cuts = [4 if source == rank - 1 else 1 for source in self.op.perm]
+        return (*cuts[:-1], last_axis_granule(self.op))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         inverse = [self.op.perm.index(axis) for axis in range(out.rank)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import attrs
 
@@ -16,7 +16,7 @@ from tx8ir.backend.oplib.tensor import Tsr
 __all__ = ["Transfer", "load_instructions", "store_instructions", "transfer"]
 
 
-@attrs.frozen
+@attrs.frozen(slots=False)
 class Transfer:
     """Walks from a whole tensor in DDR (source) to its slice in SPM (target), dense on the SPM side.
 
@@ -25,6 +25,16 @@ class Transfer:
 
     walks: tuple[Walk, ...]
     complete: bool
+
+    @cached_property
+    def structure(self) -> tuple[object, ...]:
+        """Equal for transfers that differ in where they start only: tiles with equal ones share instructions.
+
+        Slices of equal extents may differ: one of whole channel blocks has other strides than one of the C0 tail.
+        """
+        first = self.walks[0].source if self.walks else 0
+        rows = tuple((walk.source - first, walk.target, walk.levels, walk.segment) for walk in self.walks)
+        return rows, self.complete
 
 
 @lru_cache(maxsize=4096)
@@ -65,6 +75,8 @@ def _placed(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> tuple[Tran
     """The walks of the first box, each with the DDR address it starts at for every box."""
     transfers = [transfer(whole, box, part.at(0)) for box in boxes]
     first = transfers[0]
+    if any(t.structure != first.structure for t in transfers):
+        raise ValueError(f"slices {boxes} of {whole} differ in more than where they start")
     rows: list[tuple[Walk, list[int]]] = []
     for k, walk in enumerate(first.walks):
         rows.append((walk, [ddr + t.walks[k].source - walk.source for t in transfers]))
