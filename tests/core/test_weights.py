@@ -397,6 +397,13 @@ def test_a_broken_file_says_what_and_where(tmp_path, content, message):
     assert str(path) in caught.value.message
 
 
+def test_truth_values_are_zeros_and_ones(tmp_path):
+    (tmp_path / "b.safetensors").write_bytes(raw({"b": f32_entry(0, 3, [3], "BOOL")}, b"\0\1\2"))
+    loaded = WeightStore.load(tmp_path / "b.safetensors")
+    with pytest.raises(WeightError, match=r"truth values at offset .* are not all 0 or 1"):
+        loaded["b"].numpy()
+
+
 @pytest.mark.parametrize(
     ("facts", "message"),
     [

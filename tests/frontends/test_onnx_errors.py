@@ -300,6 +300,18 @@ def test_an_initialiser_of_an_unsupported_element_type():
     )
 
 
+def test_an_output_that_is_a_broken_initialiser():
+    broken = model([], initializers={"y": np.zeros(3, np.float32)})
+    broken.graph.initializer[0].raw_data = b"12345"
+    assert refusal(broken).message == ("<ModelProto>: output 'y': tensor 'y' has 5 bytes; !pd.vtensor<3xf32> takes 12")
+
+
+def test_truth_values_that_are_neither():
+    broken = model(node("Not", "w"), initializers={"w": np.zeros((2, 3), bool)})
+    broken.graph.initializer[0].raw_data = b"\0\1\2\0\1\0"
+    assert "tensor 'w' of truth values has bytes other than 0 and 1" in refusal(broken).message
+
+
 def test_an_initialiser_with_a_negative_extent():
     broken = model(node("Add", "x", "w"), initializers={"w": np.zeros(3, np.float32)})
     broken.graph.initializer[0].dims[0] = -3
@@ -386,9 +398,26 @@ SOUND = model(
 ).SerializeToString()
 
 
-@given(position=st.integers(0, len(SOUND) - 1), value=st.integers(0, 255), cut=st.none() | st.integers(0, len(SOUND)))
-def test_a_damaged_file_is_imported_or_refused(position, value, cut):
-    content = bytearray(SOUND)
-    content[position] = value
+FUNCTIONS = model([helper.make_node("Mish", ["x"], ["a"]), helper.make_node("Twice", ["a"], ["y"], domain="mine")])
+FUNCTIONS.functions.append(
+    helper.make_function(
+        "mine", "Twice", ["b"], ["d"],
+        [helper.make_node("Swish", ["b"], ["c"]), helper.make_node("Add", ["c", "c"], ["d"])],
+        [helper.make_opsetid("", 24)],
+    )
+)  # fmt: skip
+FUNCTIONS.opset_import[0].version = 24
+FUNCTIONS.opset_import.append(helper.make_opsetid("mine", 1))
+
+
+@given(
+    sound=st.sampled_from([SOUND, FUNCTIONS.SerializeToString()]),
+    position=st.integers(0, 1000),
+    value=st.integers(0, 255),
+    cut=st.none() | st.integers(0, 1000),
+)
+def test_a_damaged_file_is_imported_or_refused(sound, position, value, cut):
+    content = bytearray(sound)
+    content[position % len(content)] = value
     with contextlib.suppress(OnnxImportError):
         load(bytes(content[:cut])).verify()

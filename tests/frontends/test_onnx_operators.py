@@ -134,7 +134,7 @@ CASES = [
     Case("ReduceLogSum", [positives(2, 3), ints(1)], known=(1,)),
     Case("ReduceSum", [X, ints()], {"noop_with_empty_axes": 1}, known=(1,), note="nothing"),
     Case("ReduceSum", [np.asarray([[1, 2]], np.int32), ints(1)], known=(1,), note="int32"),
-    Case("ReduceMax", [np.asarray(3.0)], note="scalar"),
+    *(Case(op, [np.asarray(3.0)], note="scalar") for op in ("ReduceMax", "ReduceL2", "ReduceLogSum")),
     Case("GlobalAveragePool", [IMAGE]),
     Case("GlobalMaxPool", [IMAGE]),
     # normalisation

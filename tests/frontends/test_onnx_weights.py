@@ -145,6 +145,8 @@ def test_a_default_for_an_input_is_a_weight():
     """Until IR version 4 an initialiser had to be listed among the inputs; its value is taken as final."""
     old = model([add("x", "w")], {"w": np.ones(3, np.float32)})
     old.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [3]))
+    old.graph.initializer.append(numpy_helper.from_array(np.ones(3, np.float32), "unused"))
+    old.graph.input.append(helper.make_tensor_value_info("unused", TensorProto.FLOAT, [3]))
     assert list(load(old).inputs) == ["x"]
 
 
@@ -184,6 +186,21 @@ def test_a_function_of_the_model_is_inlined():
     assert [op.name for op in program.main.body.block if op.name.startswith("pd.")] == ["pd.add", "pd.relu"]
     x = np.asarray([[1, 2, 3], [4, 5, 6]], np.float32)
     assert np.array_equal(evaluate(program, {"x": x})["y"], np.maximum(x - 2, 0))
+
+
+def test_functions_in_functions_are_inlined_with_their_default_attributes():
+    """Swish has a body in ONNX and no converter; its attribute alpha is 1 where it is not written."""
+    body = helper.make_function(
+        "mine", "Twice", ["a"], ["c"],
+        [helper.make_node("Swish", ["a"], ["b"]), helper.make_node("Add", ["b", "b"], ["c"])],
+        [helper.make_opsetid("", 24)],
+    )  # fmt: skip
+    call = helper.make_node("Twice", ["x"], ["y"], domain="mine")
+    program = load(model([call], {"unused": np.ones(3, np.float32)}, opset=24, functions=[body], mine=1))
+    x = np.linspace(-2, 3, 6).reshape(2, 3)
+    assert list(program.inputs) == ["x"]
+    found = evaluate(program, {"x": x.astype(np.float32)}, precision="fp64")["y"]
+    np.testing.assert_allclose(found, 2 * x / (1 + np.exp(-x)), rtol=1e-6)
 
 
 def test_the_model_given_is_not_changed():

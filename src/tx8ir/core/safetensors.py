@@ -129,7 +129,11 @@ class MappedTensor:
         return math.prod(self.shape) * STORAGE[self.element.format.name][1]
 
     def __array__(self, dtype: np.dtype[Any] | None = None, copy: bool | None = None) -> NDArray[Any]:
-        """Return a read-only view of the file; a copy only if `dtype` or the element type asks for one."""
+        """Return a read-only view of the file; a copy only if `dtype` or the element type asks for one.
+
+        Raises:
+            WeightError: the file shrank since it was opened, or a truth value in it is neither 0 nor 1.
+        """
         code, _ = STORAGE[self.element.format.name]
         stored = ScalarType.of(ELEMENT_OF_CODE[code])
         count = math.prod(self.shape)
@@ -137,6 +141,8 @@ class MappedTensor:
             flat = np.frombuffer(self.file.map(), dtype=stored.dtype, count=count, offset=self.offset)
         else:
             flat = np.empty(0, dtype=stored.dtype)
+        if code == "BOOL" and (flat.view(np.uint8) > 1).any():
+            raise WeightError(f"{str(self.file.path)!r}: truth values at offset {self.offset} are not all 0 or 1")
         array = flat.reshape(self.shape)
         wanted = self.element.dtype if dtype is None else np.dtype(dtype)
         if array.dtype != wanted:
@@ -185,6 +191,7 @@ def _object_without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, obj
 
 
 def parse_json(text: bytes, what: str) -> dict[str, object]:
+    """Return the JSON object in `text`, no key twice. Raises WeightError about `what`."""
     try:
         value: object = json.loads(text.decode("utf-8"), object_pairs_hook=_object_without_duplicates)
     except (ValueError, RecursionError) as error:

@@ -18,6 +18,7 @@ from tx8ir.core import (
     Program,
     Value,
     VTensorType,
+    WeightError,
     at_location,
 )
 from tx8ir.dialects import builtin, func
@@ -40,10 +41,10 @@ def load(
     """Import an ONNX model.
 
     The program's `main` takes the graph inputs (those without an initialiser) and returns the graph outputs, under
-    their ONNX names. Weights go to the `WeightStore` under theirs, viewed in the decoded model or mapped from external
-    data files, not read or copied; those that only steer operations (shapes, axes, exponents) become attributes.
-    Single elements become `builtin.constant`. Each operation is located at the name of its node. Nodes that no output
-    needs are left out.
+    their ONNX names. Weights go to the `WeightStore` under theirs, as views of the decoded bytes or mapped from
+    external data files; those that only steer operations (shapes, axes, exponents) become attributes. Single elements
+    become `builtin.constant`. Each operation is located at the name of its node. Nodes that no output needs are left
+    out.
 
     Args:
         source: a path, the bytes of a model file, or a `ModelProto` (which is not changed).
@@ -80,10 +81,6 @@ class GraphImporter:
         self._live, self._live_nodes = self._find_live()
 
     # --- environment -------------------------------------------------------------------------------------------------
-
-    def is_live(self, name: str) -> bool:
-        """Whether a graph output, or a node that one depends on, reads `name`."""
-        return name in self._live
 
     def lookup(self, reader: onnx.NodeProto | None, name: str) -> Value | Known:
         """Return what ONNX name `name` stands for.
@@ -150,7 +147,8 @@ class GraphImporter:
         """Build the program."""
         graph = self.source.graph
         self._define_initializers()
-        inputs = [value for value in graph.input if value.name not in self._environment]
+        stored = {tensor.name for tensor in self.source.initializers}
+        inputs = [value for value in graph.input if value.name not in stored]
         input_types = [self._dimensions.input_type(value) for value in inputs]
         names = [value.name for value in graph.output]
         if not names:
@@ -170,7 +168,7 @@ class GraphImporter:
         with Builder.at_end(block):
             for node in self._live_nodes:
                 self._import_node(node)
-            results = [self.value_of(self.lookup(None, name)) for name in names]
+            results = [self._output(name) for name in names]
             func.ReturnOp(results)
         result_types: list[VTensorType] = []
         for value, result in zip(graph.output, results, strict=True):
@@ -180,6 +178,13 @@ class GraphImporter:
         main.set_attribute("function_type", FunctionType(input_types, result_types))
         self._program.verify()
         return self._program
+
+    def _output(self, name: str) -> Value:
+        found = self.lookup(None, name)
+        try:
+            return self.value_of(found)
+        except (WeightError, TensorError) as error:
+            raise self._error(f"output {name!r}: {error}") from error
 
     def _define_initializers(self) -> None:
         for tensor in self.source.initializers:

@@ -118,23 +118,32 @@ def _opset(model: onnx.ModelProto, file: str) -> int:
 def _inline_functions(model: onnx.ModelProto, file: str, opset: int) -> onnx.GraphProto:
     """Replace calls of the model's own functions, and of standard operators that only ONNX itself can explain.
 
-    ONNX defines some operators by a body of simpler ones; those without a converter are replaced by their body.
+    ONNX defines some operators by a body of simpler ones; those without a converter are replaced by their body, and so
+    are such operators in the bodies.
     """
+    previous: set[tuple[str, str]] = set()
+    while (calls := _calls_to_inline(model, opset)) and calls != previous:
+        try:
+            model = onnx.inliner.inline_selected_functions(
+                _for_inliner(model, opset), sorted(calls), inline_schema_functions=True
+            )
+        except Exception as error:  # the inliner raises errors of several unrelated C++ classes
+            names = ", ".join(f"{domain}::{name}" if domain else name for domain, name in sorted(calls))
+            raise OnnxImportError(f"functions {names} cannot be inlined: {error}", file=file, opset=opset) from error
+        previous = calls
+    return model.graph
+
+
+def _calls_to_inline(model: onnx.ModelProto, opset: int) -> set[tuple[str, str]]:
+    """Domain and name of the functions that some node calls."""
     local = {(function.domain, function.name) for function in model.functions}
-    standard = {
-        ("", node.op_type)
-        for node in model.graph.node
-        if node.domain in ONNX_DOMAINS and node.op_type not in CONVERTERS and _has_body(node.op_type, opset)
-    }
-    if not local and not standard:
-        return model.graph
-    try:
-        return onnx.inliner.inline_selected_functions(
-            _for_inliner(model, opset), [*local, *standard], inline_schema_functions=True
-        ).graph
-    except (RuntimeError, ValueError) as error:
-        names = ", ".join(sorted(f"{domain}::{name}" if domain else name for domain, name in local | standard))
-        raise OnnxImportError(f"functions {names} cannot be inlined: {error}", file=file, opset=opset) from error
+    calls: set[tuple[str, str]] = set()
+    for node in model.graph.node:
+        if (node.domain, node.op_type) in local:
+            calls.add((node.domain, node.op_type))
+        elif node.domain in ONNX_DOMAINS and node.op_type not in CONVERTERS and _has_body(node.op_type, opset):
+            calls.add(("", node.op_type))
+    return calls
 
 
 def _has_body(operator: str, opset: int) -> bool:

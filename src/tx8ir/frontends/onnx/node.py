@@ -65,10 +65,6 @@ class Node:
         """Number of outputs written."""
         return len(self._proto.output)
 
-    def is_used(self, index: int) -> bool:
-        """Whether output `index` is written and something reads it."""
-        return index < len(self._proto.output) and self._graph.is_live(self._proto.output[index])
-
     def has(self, index: int) -> bool:
         """Whether input `index` is there."""
         return index < len(self._proto.input) and bool(self._proto.input[index])

@@ -189,6 +189,8 @@ def read_tensor(proto: TensorProto, files: ExternalFiles) -> Known:
                 raise TensorError(
                     f"tensor {proto.name!r} has {len(raw)} bytes; {VTensorType(shape, element)} takes {expected}"
                 )
+            if element is i1 and raw.strip(b"\0\1"):
+                raise TensorError(f"tensor {proto.name!r} of truth values has bytes other than 0 and 1")
             return np.frombuffer(raw, element.dtype).reshape(shape)
         try:
             array = onnx.numpy_helper.to_array(proto)

@@ -38,24 +38,23 @@ def _register(
     last: int,
     as_input: int,
     build: _Reduce,
-    before: Callable[[Value], Operation] | None = None,
-    after: Callable[[Operation], Operation] | None = None,
+    before: Callable[[Value | Operation], Operation] | None = None,
+    after: Callable[[Value | Operation], Operation] | None = None,
 ) -> None:
-    """Register a reduction; `before` and `after` are applied elementwise, also where no axis is reduced."""
+    """Register a reduction; `before` and `after` are applied elementwise."""
 
     def convert(node: Node) -> Converted:
         axes = _axes(node, as_input)
-        x: Value | Operation = node.operand(0)
-        if axes is None and operator in ("ReduceMean", "ReduceMax", "ReduceMin", "ReduceSum"):
-            return x
-        x = x if before is None else before(x)
+        out: Value | Operation = node.operand(0)
         if axes is None:
-            raise node.error("noop_with_empty_axes without axes is not supported for this operator")
-        if not axes:  # a scalar is its own sum, mean and extremum
-            out = x
-        else:
-            out = build(node, x, axes, node.bool("keepdims", True))
-        return out if after is None or not isinstance(out, Operation) else after(out)
+            if before is not None or after is not None:
+                raise node.error("noop_with_empty_axes without axes is not supported for this operator")
+            return out
+        if before is not None:
+            out = before(out)
+        if axes:  # none are left of a scalar, which is its own sum, mean and extremum
+            out = build(node, out, axes, node.bool("keepdims", True))
+        return out if after is None else after(out)
 
     converter(operator, first=1, last=last, attributes=_ATTRIBUTES)(convert)
 
@@ -72,7 +71,7 @@ _register("ReduceLogSum", 28, 18, _sum, after=pd.log)
 
 @converter("ReduceLogSumExp", first=1, last=28, attributes=_ATTRIBUTES)
 def reduce_log_sum_exp(node: Node) -> Converted:
-    """M + log(sum(exp(x - m))) with m the maximum, so that no exponential overflows."""
+    """The maximum m plus log(sum(exp(x - m))), so that no exponential overflows."""
     axes = _axes(node, 18)
     if not axes:
         raise node.error("a reduction over no axes is not supported for this operator")
