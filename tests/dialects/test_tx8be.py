@@ -19,6 +19,7 @@ from tx8ir.core import (
     Value,
     VerifyError,
     VTensorType,
+    bf16,
     f32,
     find_faults,
     i8,
@@ -224,6 +225,11 @@ WRONG: dict[str, tuple[tuple[VTensorType, ...], Callable[..., Op], str]] = {
         r"axes are \[0\] of shape \[1, 5, 6, 4\]; expected one of \[\[3\], \[2\], \[1\], \[1, 2\]\]",
     ),
     "softmax axis": ((x234,), lambda x: tx8be.Softmax(x, axis=1), "axis is 1 .*; expected the last axis"),
+    "average of integers": (
+        (tensor(2, 4, element=i32),),
+        lambda x: tx8be.Reduce(x, function=ReduceFunction.AVG, axes=(1,)),
+        "operand of an average has element type i32; expected a floating-point type",
+    ),
     "permutation": ((x234,), lambda x: tx8be.Transpose(x, perm=(0, 1, 1)), r"perm \[0, 1, 1\] does not permute 3 axes"),
     "slice": (
         (x234,),
@@ -311,6 +317,12 @@ class TestSemantics:
         assert compute(tx8be.Ne(a, b), x, x).tolist() == [0, 1, 0, 0]
         assert compute(tx8be.Ge(a, none(), scalar=0.0), x, None).tolist() == [1, 0, 0, 1]
         assert compute(tx8be.Eq(a, b), x, x).dtype == np.float32
+
+    def test_a_scalar_is_rounded_to_the_operand_format(self) -> None:
+        """0.1 in bf16 is 0.10009765625; an fp64 evaluation keeps 0.1."""
+        (x,) = values(tensor(1, element=bf16))
+        assert compute(tx8be.Mul(x, none(), scalar=0.1), np.ones(1, np.float32), None).tolist() == [0.10009765625]
+        assert compute(tx8be.Mul(x, none(), scalar=0.1), np.ones(1), None).tolist() == [0.1]
 
     def test_neg_of_either_zero_is_plus_zero(self) -> None:
         out = compute(tx8be.Neg(*values(tensor(2))), np.array([0.0, -0.0], np.float32))

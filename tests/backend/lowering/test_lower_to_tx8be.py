@@ -100,7 +100,7 @@ CASES: dict[str, Case] = {
     "conv": Case({"x": IMAGE}, lambda x, p: pd.relu(pd.conv2d(x, p("w"), bias=p("b"), strides=(2, 1), paddings=(1, 0, 2, 1), dilations=(1, 2), **NHWC)), ["Conv"], {"w": w(3, 2, 5, 4), "b": w(5)}),
     "conv with SAME padding": Case({"x": IMAGE}, lambda x, p: pd.add(pd.conv2d(x, p("w"), strides=(2, 2), padding_algorithm="SAME", **NHWC), p("b")), ["Conv"], {"w": w(3, 3, 5, 4), "b": w(1, 1, 1, 5)}),
     "depthwise": Case({"x": IMAGE}, lambda x, p: pd.depthwise_conv2d(x, p("w"), groups=4, **NHWC), ["Conv"], {"w": w(3, 3, 8, 1)}),
-    "grouped conv": Case({"x": IMAGE}, lambda x, p: pd.conv2d(x, p("w"), groups=2, **NHWC), ["Slice", "Conv", "Slice", "Conv", "Concatenate"], {"w": w(3, 3, 6, 2)}),
+    "grouped conv": Case({"x": IMAGE}, lambda x, p: pd.conv2d(x, p("w"), bias=p("b"), groups=2, **NHWC), ["Slice", "Conv", "Slice", "Conv", "Concatenate"], {"w": w(3, 3, 6, 2), "b": w(6)}),
     "batch norm": Case({"x": IMAGE}, lambda x, p: pd.batch_norm(x, p("m"), p("v"), scale=p("s"), data_format="NHWC"), ["Mul", "Add"], {"m": w(4), "v": np.abs(w(4)), "s": w(4)}, 3e-7),
     # (3e-7: the folded factors are rounded to fp32)
     # reductions

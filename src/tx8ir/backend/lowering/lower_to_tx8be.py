@@ -89,8 +89,9 @@ class LowerToTx8be(Pass):
                 raise Illegal("a bool argument has no format to be a value mask in; cast it outside")
         except Illegal as reason:
             faults.append((main, f"argument {before.index}: {reason}"))
-        if isinstance(before.type, RankedTensor):
-            after.type = before.type.to_vtensor()
+            lowering.values[before] = tx8be.ConstantOp(parameter="", y=_placeholder(before)).y
+            return
+        after.type = t.to_vtensor()
         with Builder.at_end(lowering.block), at_location(main.location):
             lowering.values[before] = tx8be.InputOp(after, layout_str=UNKNOWN).y
 

@@ -53,13 +53,9 @@ def lower_conv(ctx: Lowering, op: pd.Conv2dOp) -> Sequence[Value]:
     if op.data_format != "NHWC" or op.filter_format != "HWOI":
         raise Illegal(f"data is {op.data_format} and filter {op.filter_format}; expected NHWC and HWOI: run nhwc")
     channels = ctx.shape(op.input)[3]
-    bias = ctx.none() if op.bias is None else ctx.vector(op.bias)
     if op.groups not in (1, channels):
-        if op.bias is not None:
-            raise Illegal(
-                f"a convolution in {op.groups} groups of {channels} channels takes its bias by a separate add"
-            )
         return [_grouped(ctx, op)]
+    bias = ctx.none() if op.bias is None else ctx.vector(op.bias)
     conv = tx8be.ConvOp(
         ctx.get(op.input), ctx.get(op.filter), bias, ctx.none(),
         strides=op.strides, pads=op.pads, dilations=op.dilations, groups=op.groups,
@@ -69,23 +65,22 @@ def lower_conv(ctx: Lowering, op: pd.Conv2dOp) -> Sequence[Value]:
 
 
 def _grouped(ctx: Lowering, op: pd.Conv2dOp) -> Value:
-    n, h, w, channels = ctx.shape(op.input)
+    n, h, w, _ = ctx.shape(op.input)
     kh, kw, outputs, inputs = ctx.shape(op.filter)
     step = outputs // op.groups
     parts: list[Value] = []
     for g in range(op.groups):
         x = ctx.sliced(op.input, (0, 0, 0, g * inputs), (n, h, w, (g + 1) * inputs))
         weight = ctx.sliced(op.filter, (0, 0, g * step, 0), (kh, kw, (g + 1) * step, inputs))
-        none = ctx.none()
-        conv = tx8be.ConvOp(x, weight, none, ctx.none(), strides=op.strides, pads=op.pads, dilations=op.dilations)
+        bias = ctx.none() if op.bias is None else ctx.sliced(op.bias, (g * step,), ((g + 1) * step,))
+        conv = tx8be.ConvOp(x, weight, bias, ctx.none(), strides=op.strides, pads=op.pads, dilations=op.dilations)
         parts.append(conv.out)
-    assert channels == op.groups * inputs
     return tx8be.ConcatenateOp(parts, axis=3).y
 
 
 @lowers(pd.BatchNormOp)
 def lower_batch_norm(ctx: Lowering, op: pd.BatchNormOp) -> Sequence[Value]:
-    """Y = x * a + b with a = scale / sqrt(variance + epsilon) and b = bias - mean * a, computed here in fp64."""
+    """`y = x * a + b` with a = scale / sqrt(variance + epsilon) and b = bias - mean * a, computed here in fp64."""
     if op.channel_axis != len(ctx.shape(op.x)) - 1:
         raise Illegal(f"data is {op.data_format}; expected NHWC: run nhwc")
     statistics = [v for v in (op.mean, op.variance, op.scale, op.bias) if v is not None]

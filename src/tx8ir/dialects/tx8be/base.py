@@ -8,6 +8,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tx8ir.core import NoneType, Op, ScalarType, Type, Value, VerifyError, VTensorType, attribute
+from tx8ir.target.formats import F64
+from tx8ir.target.rounding import convert
 
 from .attributes import DevAttr, ParallelAttr
 
@@ -38,6 +40,17 @@ def ranked(value: Value, what: str) -> VTensorType:
 def is_none(value: Value) -> bool:
     """True when `value` is the absent operand (type `none`)."""
     return isinstance(value.type, NoneType)
+
+
+def in_format(scalar: float, like: Array, t: VTensorType) -> Array:
+    """A scalar operand in the working type of `like`, an array of type `t`.
+
+    The vector unit takes a scalar as bits of the operand format, so it is rounded to that format; not in an fp64
+    evaluation, which rounds nothing.
+    """
+    if not t.element.is_float or like.dtype == np.float64:
+        return np.asarray(scalar, like.dtype)
+    return convert(np.asarray(scalar, np.float64), F64, t.element.format).astype(like.dtype)
 
 
 def require(condition: bool, message: str) -> None:

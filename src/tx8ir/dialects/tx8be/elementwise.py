@@ -18,14 +18,14 @@ from tx8ir.core import (
     result,
 )
 
-from .base import Array, BackendOp, is_none, ranked, require, require_element, require_shape, same_type
+from .base import Array, BackendOp, in_format, is_none, ranked, require, require_element, require_shape, same_type
 
 
 class BinaryOp(BackendOp, Compute, InferTypes, traits=(Pure,)):
     """Base of the two-operand elementwise ops, result in the type of `lhs`.
 
-    `rhs` has the shape of `lhs` (vector-vector), is rank 1 with the last extent of `lhs` (vector-unit-vector: added to
-    every row), or is none while `scalar` is set (vector-scalar).
+    `rhs` has the shape of `lhs` (vector-vector), is rank 1 with the last extent of `lhs` (vector-unit-vector: the same
+    for every row), or is none while `scalar` is set (vector-scalar; the number is rounded to the operand format).
     """
 
     lhs: Operand = operand()
@@ -49,7 +49,10 @@ class BinaryOp(BackendOp, Compute, InferTypes, traits=(Pure,)):
         return (lhs,)
 
     def compute(self, lhs: Array, rhs: Array | None) -> Array:
-        return self.function(lhs, lhs.dtype.type(self.scalar) if rhs is None else rhs)
+        if rhs is None:
+            assert self.scalar is not None
+            rhs = in_format(self.scalar, lhs, ranked(self.lhs, "lhs"))
+        return self.function(lhs, rhs)
 
     def function(self, lhs: Array, rhs: Array) -> Array:
         """The elementwise function on broadcast arrays of the working type."""
@@ -254,7 +257,7 @@ class LeakyReluOp(UnaryOp, name="tx8be.LeakyRelu"):
     alpha: float = attribute(default=0.01)
 
     def compute(self, x: Array) -> Array:
-        return np.where(x >= 0, x, x * x.dtype.type(self.alpha))
+        return np.where(x >= 0, x, x * in_format(self.alpha, x, ranked(self.x, "operand")))
 
 
 class SoftplusOp(UnaryOp, name="tx8be.Softplus"):
@@ -290,9 +293,13 @@ class SelectOp(BackendOp, Compute, InferTypes, name="tx8be.Select", traits=(Pure
         return (cond,)
 
     def compute(self, cond: Array, a: Array | None, b: Array | None) -> Array:
-        kind = cond.dtype.type
-        first = kind(self.a_scalar) if a is None else a
-        return np.where(cond != 0, first, kind(self.b_scalar) if b is None else b)
+        sides: list[Array] = []
+        for value, scalar in ((a, self.a_scalar), (b, self.b_scalar)):
+            if value is None:
+                assert scalar is not None
+                value = in_format(scalar, cond, ranked(self.cond, "cond"))
+            sides.append(value)
+        return np.where(cond != 0, *sides)
 
 
 class CastOp(BackendOp, Compute, name="tx8be.Cast", traits=(Pure,)):

@@ -50,7 +50,7 @@ class GemmOp(BackendOp, Compute, InferTypes, name="tx8be.Gemm", traits=(Pure,)):
     def compute(self, lhs: Array, rhs: Array, bias: Array | None, psum: Array | None) -> Array:
         integer = np.issubdtype(lhs.dtype, np.integer)
         if integer:
-            lhs, rhs = lhs.astype(np.int64), rhs.astype(np.int64)
+            lhs, rhs = exact(lhs), exact(rhs)
         lhs = np.swapaxes(lhs, -1, -2) if self.transL else lhs
         rhs = np.swapaxes(rhs, -1, -2) if self.transR else rhs
         out = np.matmul(lhs, rhs)
@@ -106,7 +106,7 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
     def compute(self, x: Array, weight: Array, bias: Array | None, psum: Array | None) -> Array:
         integer = np.issubdtype(x.dtype, np.integer)
         if integer:
-            x, weight = x.astype(np.int64), weight.astype(np.int64)
+            x, weight = exact(x), exact(weight)
         kh, kw, out_channels, in_channels = weight.shape
         windows = sliding_windows(x, (kh, kw), self.strides, self.pads, self.dilations, 0)
         n, oh, ow, channels = windows.shape[:4]
@@ -138,6 +138,11 @@ def check_bias_and_psum(bias: Value, psum: Value, out: VTensorType) -> None:
 def apply_activation(x: Array, activation: Activation) -> Array:
     """The engine's post-processing function."""
     return np.maximum(x, 0) if activation is Activation.RELU else x
+
+
+def exact(x: Array) -> Array:
+    """Integers in a type whose sums of products are exact: fp64 (which BLAS multiplies) up to 16 bits, else int64."""
+    return x.astype(np.float64 if x.dtype.itemsize <= 2 else np.int64)
 
 
 def saturate(x: Array, t: VTensorType) -> Array:

@@ -14,9 +14,11 @@ from .neural import sliding_windows, window_extents
 def reduce_axes(rank: int) -> dict[tuple[int, ...], str]:
     """Axes a `Reduce` of this rank may combine, mapped to the vector unit's name for them.
 
-    The engine sees [N, H, W, C]; rank 3 is [N, 1, W, C], rank 2 [1, 1, W, C], rank 1 [1, 1, 1, C].
+    The engine sees [N, H, W, C]; rank 3 is [N, 1, W, C], rank 2 [1, 1, W, C], rank 1 [1, 1, 1, C]; higher ranks none.
     """
     names: dict[tuple[int, ...], str] = {}
+    if rank > 4:
+        return names
     if rank >= 1:
         names[(rank - 1,)] = "C"
     if rank >= 2:
@@ -41,6 +43,8 @@ class ReduceOp(BackendOp, Compute, InferTypes, name="tx8be.Reduce", traits=(Pure
 
     def infer_types(self) -> tuple[Type, ...]:
         x = ranked(self.x, "operand")
+        if self.function is ReduceFunction.AVG:
+            require_float(x, "operand of an average")
         require(self.keepdim, "keepdim is false; a backend Reduce keeps its axes with extent 1")
         allowed = reduce_axes(x.rank)
         require(
@@ -78,6 +82,8 @@ class PoolOp(BackendOp, Compute, InferTypes, name="tx8be.Pool", traits=(Pure,)):
     def infer_types(self) -> tuple[Type, ...]:
         x = ranked(self.x, "operand")
         require_rank(x, (4,), "operand")
+        if self.function is ReduceFunction.AVG:
+            require_float(x, "operand of an average")
         oh, ow = window_extents(x.shape[1:3], self.kernel, self.strides, self.pads)
         return (x.with_shape((x.shape[0], oh, ow, x.shape[3])),)
 
