@@ -73,7 +73,7 @@ class Lexer:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.text = source.text
-        self.pos = 0
+        self.pos: int = 0
 
     def fail(self, message: str, at: int | None = None) -> NoReturn:
         """Raise ParseError at offset `at`, by default where reading stands after white space."""

@@ -24,9 +24,11 @@ from .types import FunctionType, Type
 from .value import Value
 
 # One operation without regions and successors on one line, as the printer writes it (group 2: number of results).
+# Possessive throughout: no line, however odd, is looked at twice. What it does not take, the slow way reads.
 _LINE: Final = re.compile(
-    r"[ \t\n]*(?:%([A-Za-z0-9_$.-]+)(?::([0-9]+))? = )?\"([A-Za-z_][\w$.-]*)\"\(((?:%[\w$.#-]+(?:, %[\w$.#-]+)*)?)\)"
-    r"( \{(?:[^{}\"\n]|\"[^\"\\\n]*\")*\})? : (\([^\n/]*?\) -> [^\n/\"]*?)(?: (loc\(unknown\)))?[ \t\r]*(?=\n|$)"
+    r"[ \t\n]*+(?:%([A-Za-z0-9_$.-]++)(?::([0-9]{1,9}+))? = )?\"([A-Za-z_][A-Za-z0-9_$.-]*+)\""
+    r"\(((?:%[A-Za-z0-9_$.#-]++(?:, %[A-Za-z0-9_$.#-]++)*+)?+)\)"
+    r"( \{(?:[^{}\"\n]++|\"[^\"\\\n]*+\")*+\})? : (\([^\n/\"]*+)(?=\n|\Z)"
 )
 _RESULT_NUMBER: Final = re.compile(r"#([0-9]+)")
 
@@ -53,7 +55,8 @@ class _Scope:
     """The names visible in an isolated part, and those that are used before they are defined."""
 
     values: dict[str, Any] = attrs.field(factory=dict[str, Any])
-    forward: dict[str, tuple[Value, int]] = attrs.field(factory=dict["str", "tuple[Value, int]"])
+    # By name and number: the placeholder, where it is used first, and the name as it is written there.
+    forward: dict[str, tuple[Value, int, str]] = attrs.field(factory=dict["str", "tuple[Value, int, str]"])
 
 
 @attrs.define
@@ -99,13 +102,19 @@ class Parser(AttributeParser):
         """See `parse_op`."""
         top = Block()
         try:
+            self.text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            self.fail(f"U+{ord(self.text[error.start]):04X} is half of a surrogate pair, no character", error.start)
+        try:
             with bulk():
                 self._parse_ops(top)
             self._close_scope(self._scope)
+        except ParseError:
+            raise
         except (IrError, ValueError, TypeError, OverflowError) as error:
-            if isinstance(error, ParseError):
-                raise
             self._fail_with(error)
+        except RecursionError:  # the limit on nesting keeps far from it, unless the caller is deep in the stack already
+            self.fail("this nests too deep for the rest of the Python stack")
         if len(top) == 0:
             self.fail("expected an operation, found nothing")
         if len(top) == 1:
@@ -136,12 +145,17 @@ class Parser(AttributeParser):
         while True:
             match = line_match(text, self.pos) if block is not None else None
             if match is not None:
-                name, count, op_name, operand_text, attribute_text, signature_text, _ = match.groups()
+                name, count, op_name, operand_text, attribute_text, signature_text = match.groups()
                 cls = class_cache.get(op_name)
                 signature = signature_cache.get(signature_text)
                 attributes = attribute_cache.get(attribute_text)
                 if cls is None or signature is None or attributes is None:
-                    cls, signature, attributes = self._learn(match)
+                    if not self._learn(match):
+                        block = self._operation(block)
+                        unshadowed = not self._frames or self._frames[-1].outer_scope is not None
+                        continue
+                    cls, signature = class_cache[op_name], signature_cache[signature_text]
+                    attributes = attribute_cache[attribute_text]
                 scope_values = self._scope.values
                 operands: list[Value] = []
                 types = signature.inputs
@@ -169,7 +183,7 @@ class Parser(AttributeParser):
                     self.fail(f"{op_name} has {len(results)} result types for {expected} results", match.start(6))
                 start = match.start(3) - 1
                 location: Location = TextLocation(source, start)
-                if not plain and name is not None:
+                if not plain and name is not None and not name.isdigit():
                     location = NamedLocation(name, location)
                 op = create_unchecked(cls, operands, results, attributes, (), (), location)
                 last = block._last  # pyright: ignore[reportOptionalMemberAccess]  (match is None without a block)
@@ -200,27 +214,36 @@ class Parser(AttributeParser):
                 block = self._close_region(top)
             elif char == "^":
                 block = self._block_label()
+            elif char == "l" and block is not None and block._last is not None and text.startswith("loc(", self.pos):
+                self._read_location(block._last, None)  # on a line of its own
             else:
                 block = self._operation(block)
             unshadowed = not self._frames or self._frames[-1].outer_scope is not None
 
-    def _learn(self, match: re.Match[str]) -> tuple[type[Operation], FunctionType, DictAttr]:
-        """Read the parts of a line that were not seen before, and remember them by their text."""
-        _, _, op_name, _, attribute_text, signature_text, _ = match.groups()
+    def _learn(self, match: re.Match[str]) -> bool:
+        """Read the parts of a line that were not seen before, and remember them by their text.
+
+        False, with the position where the line starts, when the line holds more or less than the operation: a comment,
+        a location, types that go on in the next line.
+        """
+        start = self.pos
+        _, _, op_name, _, attribute_text, signature_text = match.groups()
         cls = self._op_class(op_name, match.start(3) - 1)
-        self._class_cache[op_name] = cls
-        attributes = EMPTY_DICT
-        if attribute_text is not None:
+        if attribute_text is not None and attribute_text not in self._attribute_cache:
             self.pos = match.start(5)
             attributes = self.dictionary()
+            if self.pos != match.end(5):
+                self.pos = start
+                return False
             self._attribute_cache[attribute_text] = attributes
         self.pos = match.start(6)
         signature = self.function_type()
-        self.skip_space()
-        if self.pos < match.end(6):
-            self.fail("expected the end of the operation after its types")
+        if self.pos > match.end(6) or self.text[self.pos : match.end(6)].strip(" \t\r"):
+            self.pos = start
+            return False
         self._signature_cache[signature_text] = signature
-        return cls, signature, attributes
+        self._class_cache[op_name] = cls
+        return True
 
     def _wrong_count(self, match: re.Match[str], given: int, types: int) -> NoReturn:
         self.fail(f"{match.group(3)} has {given} operands and {types} operand types", match.start(6))
@@ -240,19 +263,21 @@ class Parser(AttributeParser):
 
     def _use(self, name: str, offset: int, type: Type) -> Value:
         """The value called `name`, checked against `type`; one that is not defined yet gets a placeholder."""
-        stem, _, number = name.partition("#")
-        index = int(number) if number.isdigit() and len(number) < 10 else 0
+        stem, numbered, number = name.partition("#")
+        if numbered and not (number.isdigit() and len(number) < 10):
+            self.fail(f"expected a number after '%{stem}#'", offset)
+        index = int(number) if numbered else 0
         found = self._scope.values.get(stem)
         if found is None:
             key = f"{stem}#{index}"
             waiting = self._scope.forward.get(key)
             if waiting is None:
                 placeholder = Block((type,))._args[0]
-                self._scope.forward[key] = (placeholder, offset)
+                self._scope.forward[key] = (placeholder, offset, name)
                 return placeholder
             found = waiting[0]
         elif found.__class__ is tuple:
-            if not number and len(found) > 1:
+            if not numbered:
                 self.fail(f"%{stem} names {len(found)} results; say which, as in %{stem}#0", offset)
             if index >= len(found):
                 self.fail(f"%{stem} has {len(found)} results, so no %{name}", offset)
@@ -271,6 +296,8 @@ class Parser(AttributeParser):
         for index, value in enumerate(values):
             waiting = scope.forward.pop(f"{name}#{index}", None) if scope.forward else None
             if waiting is not None:
+                if len(values) > 1 and "#" not in waiting[2]:
+                    self.fail(f"%{name} names {len(values)} results; say which, as in %{name}#0", waiting[1])
                 if waiting[0]._type is not value._type:
                     self.fail(f"%{name} is {value._type}, used before as {waiting[0]._type}", offset)
                 waiting[0].replace_all_uses_with(value)
@@ -279,8 +306,13 @@ class Parser(AttributeParser):
             self._frames[-1].shadow.append((name, None))
 
     def _close_scope(self, scope: _Scope) -> None:
-        for key, (_, offset) in scope.forward.items():
-            self.fail(f"%{key.removesuffix('#0')} is not defined", offset)
+        for _, offset, name in scope.forward.values():
+            stem = name.partition("#")[0]
+            known = scope.values.get(stem)
+            if known is None:
+                self.fail(f"%{name} is not defined", offset)
+            count = len(known) if known.__class__ is tuple else 1
+            self.fail(f"%{stem} has {'one result' if count == 1 else f'{count} results'}, so no %{name}", offset)
 
     # -- one operation, any form ----------------------------------------------------------------------------------
 
@@ -397,13 +429,17 @@ class Parser(AttributeParser):
         for name, count, at in frame.results:
             self._define(name, at, op.results[index : index + count])
             index += count
+        self._read_location(op, frame.results[0][0] if frame.results else None)
+        return block
+
+    def _read_location(self, op: Operation, name: str | None) -> None:
+        """Read `loc(…)`, if it comes next, and give `op` that location, and a name if names are kept."""
         location: Location = op.location
         if self.peek() == "l" and self.text.startswith("loc(", self.pos):
             location = self.location()
-        if self._keep_names and frame.results:
-            location = NamedLocation(frame.results[0][0], location)
+        if self._keep_names and name is not None and not name.isdigit() and location.name != name:
+            location = NamedLocation(name, location)
         op.location = location
-        return block
 
     # -- regions and blocks ---------------------------------------------------------------------------------------
 
@@ -420,6 +456,9 @@ class Parser(AttributeParser):
         if self.peek() == "^":
             if frame.header is not None and frame.header.arguments:
                 self.fail("the entry block has its arguments in the header, so no label")
+            frame.block = None
+            return None
+        if frame.header is None and self.peek() == "}":  # no block at all, unlike a label with nothing behind it
             frame.block = None
             return None
         entry = Block()

@@ -4,16 +4,23 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+import re
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from .attributes import EMPTY_DICT, DictAttr
 from .block import Block, Region
+from .definition import declared_faults
+from .errors import IrError
 from .location import quote
+from .op import Op
 from .operation import Operation
 from .traits import IsolatedFromAbove
 from .types import Type, function_text
 from .value import Value
+
+_GIVEN_OUT: Final = re.compile(r"(?:[0-9].*|(?:arg|outer)[0-9]+)")
+"""Value names that the printer itself makes; a name from elsewhere that looks like one gets a `_` in front."""
 
 
 def print_op(op: Operation, *, locations: bool = False, names: bool = False) -> str:
@@ -21,7 +28,9 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False) -> 
 
     Args:
         locations: write `loc(…)` behind every operation.
-        names: use the names that a front end or a text gave to values, instead of numbers, where they are known.
+        names: use the names that a front end or a text gave to results, instead of numbers, where they are known.
+
+    An operation that breaks what its short form takes for granted is written in the generic form, which shows all.
     """
     printer = Printer(locations=locations, names=names)
     printer.print(op)
@@ -40,6 +49,10 @@ class Printer:
         self._taken: dict[str, int] = {}
         self._next_result = self._next_argument = 0
         self._signatures: dict[Any, str] = {}
+        self._kinds: dict[type[Operation], tuple[Callable[..., None] | None, str]] = {}
+        self._root: Operation | None = None
+        self._has_forward_uses = False
+        self._outer = 0
 
     def text(self) -> str:
         return "".join(self._out)
@@ -50,11 +63,26 @@ class Printer:
         self._out.append(text)
 
     def value(self, value: Value) -> str:
-        """The name of a value; one that was not printed yet (a fragment is shown) gets a name that stands out."""
+        """The name of a value; one from outside of what is printed gets a name that stands out."""
         name = self._names.get(value)
         if name is None:
-            name = self._names[value] = f"%outer{sum(n.startswith('%outer') for n in self._names.values())}"
+            if self._has_forward_uses or self._is_inside(value):
+                self._has_forward_uses = True
+                return "%?"  # this text is thrown away; once all values have names it is written again
+            name = self._names[value] = f"%outer{self._outer}"
+            self._outer += 1
         return name
+
+    def _is_inside(self, value: Value) -> bool:
+        if self._root is None:
+            return False
+        op = value.defining_op
+        if op is None:
+            block = value.parent_block
+            op = block.parent_op if block is not None else None
+        while op is not None and op is not self._root:
+            op = op.parent_op
+        return op is not None
 
     def arguments(self, block: Block) -> str:
         """`%arg0: T, %arg1: T` of a block, which gives its arguments their names."""
@@ -72,7 +100,7 @@ class Printer:
     def _unique(self, name: str) -> str:
         """A free value name that starts with `name`, its odd characters replaced."""
         stem = "".join(c if c.isascii() and (c.isalnum() or c in "_.$-") else "_" for c in name) or "_"
-        if stem[0].isdigit():  # a name that starts with a digit could be taken for a number
+        if _GIVEN_OUT.fullmatch(stem):
             stem = "_" + stem
         count = self._taken.get(stem, 0)
         while True:
@@ -111,6 +139,17 @@ class Printer:
 
     def print(self, root: Operation) -> None:
         """Write `root` and everything inside it."""
+        start, counters = len(self._out), (self._next_result, self._next_argument, dict(self._taken))
+        self._root = root
+        self._traverse(root)
+        if self._has_forward_uses:  # a block uses values of a later one: now all names are known
+            del self._out[start:]
+            self._next_result, self._next_argument, self._taken = counters
+            self._root, self._has_forward_uses = None, False
+            self._traverse(root)
+        self._root = None
+
+    def _traverse(self, root: Operation) -> None:
         # What is still to be written: operations from one on (with indent), texts, blocks, counters to restore.
         work: list[tuple[Any, ...]] = [("op", root, 0, True)]
         while work:
@@ -129,12 +168,12 @@ class Printer:
 
     def _print_ops(self, op: Operation | None, indent: int, alone: bool, work: list[tuple[Any, ...]]) -> None:
         """Write the operations of a block from `op` on, up to the first one with regions; queue the rest."""
-        out, names, signatures = self._out, self._names, self._signatures
+        out, names, signatures, kinds = self._out, self._names, self._signatures, self._kinds
         pad = "  " * indent
         plain = not self._use_names
         locations = self._locations
         while op is not None:
-            header = getattr(op, "print_header", None)
+            header, op_name = kinds.get(op.__class__) or self._kind(op)
             if header is None and not op._regions and not op._successors:
                 # The common case, flat: one line made of cached parts.
                 results = op._results
@@ -162,9 +201,11 @@ class Printer:
                 shown = "" if attributes is EMPTY_DICT else f" {attributes}"
                 location = f" {op._location}" if locations else ""
                 end = "" if alone else "\n"
-                out.append(f'{prefix}"{op.name}"({", ".join(operands)}){shown} : {signature}{location}{end}')
+                out.append(f"{prefix}{op_name}({', '.join(operands)}){shown} : {signature}{location}{end}")
             else:
-                out.append(pad)
+                out.append(pad + self._name_results(op))
+                if header is not None and not _fits_short_form(op):
+                    header = None
                 if op._regions:
                     tail = self._open(op, header, work, indent)
                     if not alone:
@@ -177,10 +218,15 @@ class Printer:
                 return
             op = op._next
 
+    def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str]:
+        """The method that writes the short form of operations of this class, if any, and their quoted name."""
+        found = self._kinds[op.__class__] = (getattr(op.__class__, "print_header", None), quote(op.name))
+        return found
+
     def _write_flat(self, op: Operation, header: Any) -> None:
         location = f" {op._location}" if self._locations else ""
         if header is not None:
-            header(self)
+            header(op, self)
         else:
             self.write(self._generic_start(op) + self._generic_end(op))
         self.write(location)
@@ -197,7 +243,7 @@ class Printer:
             self._next_result = self._next_argument = 0
             self._taken = {}
         if header is not None:
-            header(self)
+            header(op, self)
             tail.append(("text", " "))
             tail.append(("region", op._regions[0], (indent, False)))
             tail.append(("text", location))
@@ -216,10 +262,11 @@ class Printer:
         work.append(("text", "  " * indent + "}"))
         for number, block in enumerate(region._blocks):
             self._blocks[block] = f"^bb{number}"
-        many = len(region._blocks) > 1
+        # In the generic form nothing between the braces means no block, so a block without operations needs its label.
+        alone = len(region._blocks) == 1
         for number, block in reversed(list(enumerate(region._blocks))):
-            labelled = number > 0 or (label_entry and (many or bool(block._args)))
-            work.append(("block", block, indent, labelled))
+            bare = alone and not block._args and block._first is not None
+            work.append(("block", block, indent, number > 0 or (label_entry and not bare)))
 
     def _print_block(self, block: Block, indent: int, labelled: bool, work: list[tuple[Any, ...]]) -> None:
         if labelled:
@@ -229,12 +276,27 @@ class Printer:
 
     def _generic_start(self, op: Operation) -> str:
         operands = ", ".join([self.value(use._value) for use in op._operands])
-        results = self._name_results(op)
         successors = f"[{', '.join(self._blocks.get(b, '^outer') for b in op._successors)}]" if op._successors else ""
-        name = f'"{op.name}"' if op.name.isascii() and '"' not in op.name and "\\" not in op.name else quote(op.name)
-        return f"{results}{name}({operands}){successors}"
+        return f"{quote(op.name)}({operands}){successors}"
 
     def _generic_end(self, op: Operation) -> str:
         signature = function_text([u._value._type for u in op._operands], tuple(r._type for r in op._results))
         attributes = "" if op._attributes is EMPTY_DICT else f" {op._attributes}"
         return f"{attributes} : {signature}"
+
+
+def _fits_short_form(op: Operation) -> bool:
+    """Whether the short form of `op` tells everything about it. It may take for granted what the verifier checks."""
+    if op._successors or len(op._regions) > 1 or any(not r._blocks for r in op._regions):
+        return False
+    if not isinstance(op, Op):
+        return True
+    if declared_faults(op.definition, op):
+        return False
+    check = getattr(op, "verify_op", None)
+    if check is not None and op._regions:
+        try:
+            check()
+        except IrError:
+            return False
+    return True

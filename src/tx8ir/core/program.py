@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from .block import Block, Region
 from .context import IrContext, default_context
-from .errors import IrError
+from .errors import IrError, ParseError
 from .operation import Operation
 from .parser import parse_op
 from .printer import print_op
@@ -157,7 +157,7 @@ def parse(
     file = "<text>"
     if not isinstance(source, str) or ("\n" not in source and len(source) < 4096 and os.path.isfile(source)):
         file = os.fspath(source)
-        text = Path(file).read_text(encoding="utf-8")
+        text = _read(file)
     else:
         text = source
     ctx = context or default_context()
@@ -167,6 +167,19 @@ def parse(
     region = _one_block()
     region.block.append(op)
     return Program(_module_class(ctx).create(regions=[region], location=op.location))
+
+
+def _read(file: str) -> str:
+    """The text of a file. Raises ParseError at the first byte that is no UTF-8."""
+    data = Path(file).read_bytes()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        start = data.rfind(b"\n", 0, error.start) + 1
+        before = data[start : error.start].decode("utf-8")
+        message = f"byte 0x{data[error.start]:02X} is no UTF-8"
+        raise ParseError(message, file, line, len(before) + 1, before) from error
 
 
 def _module_class(context: IrContext) -> type[Operation]:
