@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Compute, ConstantLike, Operation, Program, Pure, Value
+from tx8ir.core import Compute, Operation, Program, Pure, Value
+from tx8ir.dialects import builtin
 from tx8ir.interpreter import EvaluationError, evaluate_operation
 
 from .constants import (
-    constant_name,
     constant_type,
     make_constant,
     read_constant,
@@ -27,12 +27,12 @@ from .pass_manager import Pass, register_pass
 class ConstantFold(Pass):
     """Evaluates `Pure` operations whose operands are all constants, through their `Compute`.
 
-    A constant is a `builtin.constant`, or a read of a parameter that is immutable (see `effects.mutable_parameters`),
-    of static `vtensor` type. A result of up to `constants.INLINE_ELEMENTS` elements becomes a `builtin.constant`, a
-    larger one a new variable of the weight store; results inside a chain are not stored. Values are those of the
-    interpreter's native
-    evaluation: computed in float32, rounded once per operation. An operation that cannot be evaluated (an index out of
-    range, an integer divided by 0) stays, so that it fails where it would have.
+    A constant is a `builtin.constant`, a `pd.full`, or a read of a parameter that is immutable (see
+    `effects.mutable_parameters`), of static `vtensor` type. A result of up to `constants.INLINE_ELEMENTS` elements
+    becomes a `builtin.constant`, a larger one a new variable of the weight store (`w.folded` when it comes from `w`);
+    results inside a chain are not stored. Values are those of the interpreter's native evaluation: computed in float32,
+    rounded once per operation. An operation that cannot be evaluated (an index out of range, an integer divided by 0)
+    stays, so that it fails where it would have.
 
     Assumes: nothing. Guarantees: no foldable operation with a result within the cap is left, dead operands of those
     folded are gone. Variables that are no longer read stay in the store, which other programs may share. Idempotent.
@@ -49,7 +49,7 @@ class ConstantFold(Pass):
     def run(self, program: Program) -> None:
         mutable = mutable_parameters(program)
         known: dict[Value, NDArray[Any]] = {}  # results of folded operations
-        folded: list[Operation] = []
+        stems: dict[Operation, str] = {}  # folded operations, and the parameter that their names come from
         constants: dict[Value, NDArray[Any] | None] = {}
 
         def data_of(value: Value) -> NDArray[Any] | None:
@@ -73,14 +73,13 @@ class ConstantFold(Pass):
                     self.count("refused")
                     continue
                 known.update(zip(op.results, results, strict=True))
-                folded.append(op)
-        self.count("folded", len(folded))
-        inside = set(folded)
-        for op in folded:
+                stems[op] = next((stem for v in op.operands if (stem := _stem(v, stems))), "")
+        self.count("folded", len(stems))
+        for op, stem in stems.items():
             for result in op.results:
-                if any(user not in inside for user in result.users):
-                    self._materialize(result, known[result], op, program)
-        if folded:
+                if any(user not in stems for user in result.users):
+                    self._materialize(result, known[result], op, f"{stem or 'constant'}.folded", program)
+        if stems:
             eliminate_dead_code(program.module, by=self.name)
 
     def _evaluate(self, op: Operation, operands: list[NDArray[Any]]) -> tuple[NDArray[Any], ...] | None:
@@ -98,11 +97,10 @@ class ConstantFold(Pass):
                 return None
             raise
 
-    def _materialize(self, result: Value, array: NDArray[Any], op: Operation, program: Program) -> None:
+    def _materialize(self, result: Value, array: NDArray[Any], op: Operation, name: str, program: Program) -> None:
         kind = constant_type(result)
         assert kind is not None  # _is_foldable
-        source = op.operands[0] if op.operands else result
-        constant = make_constant(np.asarray(array), kind, program, constant_name(source, op.name.rpartition(".")[2]))
+        constant = make_constant(np.asarray(array), kind, program, name)
         constant.location = op.location
         block = op.parent
         assert block is not None  # it was found inside the module
@@ -111,12 +109,20 @@ class ConstantFold(Pass):
         self.count("constants" if constant.name == "builtin.constant" else "variables")
 
 
+def _stem(value: Value, stems: dict[Operation, str]) -> str:
+    """The parameter that `value` is read or computed from, "" when there is none."""
+    op = value.defining_op
+    if op is None:
+        return ""
+    return op.parameter if isinstance(op, builtin.GetParameterOp) else stems.get(op, "")
+
+
 def _is_foldable(op: Operation) -> bool:
     traits = op.info.traits
     return (
         Pure in traits
-        and ConstantLike not in traits
         and not op.regions
+        and len(op.operands) > 0  # what makes a constant out of nothing is one already
         and len(op.results) > 0
         and op.interface(Compute) is not None
         and all(constant_type(result) is not None for result in op.results)

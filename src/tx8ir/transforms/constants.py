@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import DenseAttr, Operation, Program, Value, VTensorType
+from tx8ir.core import DenseAttr, Operation, Program, Value, VTensorType, detached
 from tx8ir.dialects import builtin, pd
+from tx8ir.interpreter import evaluate_operation
 
 Scalar = bool | int | float
 
@@ -21,9 +22,7 @@ def splat_value(value: Value) -> Scalar | None:
     """
     op = value.defining_op
     if isinstance(op, pd.FullOp):
-        return (
-            op.compute().reshape(-1)[0].item() if op.out.type.__class__ is VTensorType and 0 not in op.shape else None
-        )
+        return _full_element(op).item() if op.out.type.__class__ is VTensorType and 0 not in op.shape else None
     if not isinstance(op, builtin.ConstantOp):
         return None
     attribute = op.attributes["value"]
@@ -34,6 +33,12 @@ def splat_value(value: Value) -> Scalar | None:
     if flat.size > 1 and (flat[-1:].tobytes() != first or flat.tobytes() != first * flat.size):
         return None
     return flat[0].item()
+
+
+def _full_element(op: pd.FullOp) -> NDArray[Any]:
+    """The element that fills the result of `op`, rounded to its format; rank 0."""
+    with detached():
+        return evaluate_operation(pd.FullOp(shape=(), value=op.value, dtype=op.dtype), ())[0]
 
 
 def is_negative_zero(number: Scalar) -> bool:
@@ -53,8 +58,9 @@ def constant_type(value: Value) -> VTensorType | None:
 
 
 def read_constant(value: Value, program: Program, mutable: Collection[str]) -> NDArray[Any] | None:
-    """The data of a static `vtensor` that is a `builtin.constant` or a read of an immutable parameter, in the element's
-    own dtype; None for anything else. The array must not be changed.
+    """The data of a static `vtensor` that is a `builtin.constant`, a `pd.full` or a read of an immutable parameter.
+
+    It is in the element's own dtype and must not be changed; None for anything else.
 
     mutable: names of parameters that may be written, see `effects.mutable_parameters`.
     """
@@ -64,6 +70,8 @@ def read_constant(value: Value, program: Program, mutable: Collection[str]) -> N
     if isinstance(op, builtin.ConstantOp):
         attribute = op.attributes["value"]
         return attribute.value if isinstance(attribute, DenseAttr) else None
+    if isinstance(op, pd.FullOp):
+        return np.broadcast_to(_full_element(op), op.shape)
     if isinstance(op, builtin.GetParameterOp) and op.parameter not in mutable and op.parameter in program.weights:
         return program.weights[op.parameter].numpy()
     return None

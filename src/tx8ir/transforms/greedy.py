@@ -187,18 +187,17 @@ def rewrite_greedily(
                 worklist[op] = None
             if done > limit - 8:
                 recent.append(counter.name)
-                if done >= limit and worklist:
-                    raise _not_converged(done, recent)
+                if done > limit:
+                    raise _not_converged(limit, recent)
     counts: Counter[str] = Counter()
     for counter in (folds, *(counter for _, counter in kinds.patterns)):
         counts[counter.name] += counter.n
     return GreedyResult(dict(+counts), removed)
 
 
-def _not_converged(done: int, recent: Iterable[str]) -> ConvergenceError:
-    return ConvergenceError(
-        f"greedy rewriting did not converge after {done} rewrites; the last ones: {', '.join(recent)}"
-    )
+def _not_converged(limit: int, recent: Iterable[str]) -> ConvergenceError:
+    last = ", ".join(recent)
+    return ConvergenceError(f"greedy rewriting did not converge within {limit} rewrites; the last ones: {last}")
 
 
 def constant_value(value: Value) -> Attribute | None:
