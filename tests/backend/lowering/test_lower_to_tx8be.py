@@ -15,7 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tx8ir.backend.errors import CompileError
-from tx8ir.core import Program, TensorType, VTensorType, at_location, bf16, f32, i1, i32, i64
+from tx8ir.core import Program, TensorType, VTensorType, at_location, bf16, f32, i1, i32, i64, ui8
 from tx8ir.core.location import FileLocation
 from tx8ir.dialects import builtin, pd, tx8be
 from tx8ir.transforms.pass_manager import PassError
@@ -240,6 +240,24 @@ class TestErrors:
             "data is NCHW and filter OIHW; expected NHWC and HWOI: run nhwc",
         ),
         "format": ({"x": t(2, element=i64)}, lambda x, p: pd.add(x, x), {}, "element type i64 .* run convert-dtype"),
+        "integer arithmetic": (
+            {"x": t(2, element=i32)},
+            lambda x, p: pd.add(x, x),
+            {},
+            r"tx8be\.Add computes in f32, f16, bf16, tf32, not i32",
+        ),
+        "integer product": (
+            {"x": t(2, 2, element=i32)},
+            lambda x, p: pd.matmul(x, x),
+            {},
+            r"tx8be\.Gemm computes in f32, f16, bf16, tf32, i8, not i32",
+        ),
+        "cast": (
+            {"x": t(2)},
+            lambda x, p: pd.cast(x, dtype=ui8),
+            {},
+            r"tx8be\.Cast converts between .*, i8, i16, i32, not ui8",
+        ),
         "bool argument": (
             {"x": t(2), "m": t(2, element=i1)},
             lambda x, m, p: pd.where(m, x, x),

@@ -10,6 +10,7 @@ from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import main_block
 from tx8ir.backend.lowering import elementwise, movement, neural, reduction
 from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
+from tx8ir.backend.lowering.formats import check_formats
 from tx8ir.core import (
     Block,
     BlockArgument,
@@ -103,8 +104,13 @@ class LowerToTx8be(Pass):
                 raise Illegal("there is no lowering for this op")
             for result in op.results:
                 check_type(ranked_type(result))
+            last = lowering.block.last_op
             with Builder.at_end(lowering.block), at_location(op.location):
                 values = rule(lowering, op)
+            made = lowering.block.first_op if last is None else last.next_op
+            while made is not None:
+                check_formats(made)
+                made = made.next_op
         except (Illegal, VerifyError) as reason:
             faults.append((op, reason.message if isinstance(reason, VerifyError) else str(reason)))
             for result in op.results:
