@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tx8ir.dialects import tx8
-from tx8ir.sim.clock import ENGINES, Clock, footprint
+from tx8ir.sim.clock import ENGINES, Clock, Footprint, footprint
 from tx8ir.target import cost
 from tx8ir.target.chip import BOARD, TX8, Engine
 
@@ -42,6 +42,12 @@ def streams(draw: st.DrawFn) -> list[Any]:
         )
         stream.append((draw(st.sampled_from(ENGINES)), tiles, cycles, intervals))
     return stream
+
+
+def bytes_of(intervals: list[Any], tiles: tuple[int, ...]) -> Footprint:
+    """The footprint of accesses (writes, [(first byte, end) per tile])."""
+    accesses = [(writes, [low for low, _ in pairs], [high for _, high in pairs]) for writes, pairs in intervals]
+    return footprint(accesses, np.array(tiles), TX8.tiles)
 
 
 def model(stream: list[Any], issue: int, barrier: int) -> tuple[int, dict[tuple[int, Engine], int]]:
@@ -83,7 +89,7 @@ def test_times_equal_the_rule(stream: list[Any], issue: int) -> None:
                 clock.barrier(np.array(item[0]))
             else:
                 engine, tiles, cycles, intervals = item
-                clock.run(engine, np.array(tiles), np.array(cycles), footprint(intervals, tiles, TX8.tiles))
+                clock.run(engine, np.array(tiles), np.array(cycles), bytes_of(intervals, tiles))
     now, _ = model(stream * 3, issue, 11)
     assert clock.now == now
 

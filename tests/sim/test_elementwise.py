@@ -113,6 +113,19 @@ def test_unary_follows_its_formula(tools: Any, function: str, format: str) -> No
     assert same_bits(g[~finite], w[~finite]).all()
 
 
+def test_long_vectors_are_computed_like_short_ones(tools: Any) -> None:
+    x = tools.random_values(1, (2, 20_000), "f32")
+    bench = tools.Bench((0, 1))
+    src, dst, piece = bench.put_array(x), bench.room(80_000), bench.room(4_000)
+    bench.do(tx8.unary, function="tanh", src=src, dst=dst, count=20_000, format="f32")
+    bench.do(tx8.unary, function="tanh", src=(src[0] + 4 * 19_000,), dst=piece, count=1_000, format="f32")
+    bench.get(dst, 80_000)
+    bench.get(piece, 4_000)
+    whole, end = (tools.elements(data, "f32") for data in bench.run())
+    assert (whole[:, 19_000:] == end).all()
+    assert np.abs(whole - np.tanh(x.astype(np.float64))).max() < 1e-7
+
+
 def hash_of(*parts: str) -> int:
     return sum(ord(c) * 31**i for i, c in enumerate("".join(parts))) % 2**32
 

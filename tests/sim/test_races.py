@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tx8ir.dialects.tx8 import Access, MemorySpace
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory import ByteStore, Memory
-from tx8ir.sim.races import RaceDetector
+from tx8ir.sim.races import RaceDetector, shared_bytes
 from tx8ir.target.chip import TX8
 
 SIZE = 64
@@ -40,6 +40,11 @@ def bytes_of(access: Access, position: int) -> set[int]:
         for index in itertools.product(*(range(n) for n, _ in access.walk))
         for byte in range(access.nbytes)
     }
+
+
+def record(detector: RaceDetector, memory: Memory, access: Access, tiles: tuple[int, ...], index: int) -> None:
+    for shared in shared_bytes(memory.place(access, tiles)):
+        detector.access(shared, index)
 
 
 def first_race(stream: list[Any]) -> int | None:
@@ -74,7 +79,7 @@ def test_races_are_those_of_the_model(stream: list[Any]) -> None:
             detector.barrier(tiles)
             continue
         try:
-            detector.access(memory.place(access, tiles), number)
+            record(detector, memory, access, tiles, number)
         except Fault:
             found = number
             break
@@ -88,12 +93,12 @@ def write(*addresses: int, writes: bool = True, nbytes: int = 4, walk: Any = ())
 def test_a_race_names_both_instructions_the_tile_and_the_byte() -> None:
     memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
     detector = RaceDetector(TX8.tiles)
-    detector.access(memory.place(write(0, 8), (2, 3)), 0)
+    record(detector, memory, write(0, 8), (2, 3), 0)
     message = (
         "race: tile 7 reads DDR byte 0x280000008, which tile 3 wrote in instruction 0, with no barrier between them"
     )
     with pytest.raises(Fault) as caught:
-        detector.access(memory.place(write(4, writes=False, nbytes=8), (7,)), 5)
+        record(detector, memory, write(4, writes=False, nbytes=8), (7,), 5)
     assert caught.value.message == message
     assert (caught.value.tile, caught.value.addresses) == (7, (BASE + 8, BASE + 9))
 
@@ -102,8 +107,8 @@ def test_interleaved_columns_do_not_race_but_one_byte_too_many_does() -> None:
     memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
     tiles = (0, 1, 2, 3)
     columns = write(0, 4, 8, 12, walk=((4, 16),))
-    RaceDetector(TX8.tiles).access(memory.place(columns, tiles), 0)
+    record(RaceDetector(TX8.tiles), memory, columns, tiles, 0)
     wider = write(0, 4, 8, 12, nbytes=5, walk=((3, 16),))
     message = "race: tile 0 writes DDR byte 0x280000004, which another tile writes in the same instruction"
     with pytest.raises(Fault, match=message):
-        RaceDetector(TX8.tiles).access(memory.place(wider, tiles), 0)
+        record(RaceDetector(TX8.tiles), memory, wider, tiles, 0)

@@ -7,6 +7,7 @@ read, write after write, in SPM or DDR) has ended. How long it takes comes from 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
@@ -36,17 +37,17 @@ class Footprint:
     writes: NDArray[np.bool_]
 
 
-def footprint(
-    intervals: list[tuple[bool, list[tuple[int, int]]]], tiles: tuple[int, ...], chip_tiles: int
-) -> Footprint:
-    """Make a footprint from (writes, [(first byte, end) per tile of `tiles`]) of each access."""
+def footprint(intervals: Sequence[tuple[bool, Any, Any]], tiles: Any, chip_tiles: int) -> Footprint:
+    """Make a footprint from (writes, first bytes, ends) of each access.
+
+    First bytes and ends are one number for all tiles or one per tile of `tiles`, an index into the chip's tiles.
+    """
     low = np.zeros((len(intervals), chip_tiles), np.int64)
     high = np.zeros_like(low)
-    if intervals:
-        bounds = np.array([pairs for _, pairs in intervals], np.int64)
-        low[:, tiles] = bounds[..., 0]
-        high[:, tiles] = bounds[..., 1]
-    return Footprint(low, high, np.array([writes for writes, _ in intervals], np.bool_)[:, None])
+    for row, (_, first, end) in enumerate(intervals):
+        low[row, tiles] = first
+        high[row, tiles] = end
+    return Footprint(low, high, np.array([[writes] for writes, _, _ in intervals], np.bool_).reshape(-1, 1))
 
 
 class Clock:
@@ -97,7 +98,10 @@ class Clock:
         together = max(int(self._free[:, tiles].max()), int(self._issued[tiles].max())) + self._barrier_cycles
         self._free[:, tiles] = together
         self._issued[tiles] = together
-        self._sweep()
+        if self._free.min() == together:  # all tiles were in it: nothing before it can hold back anything
+            self._count = 0
+        else:
+            self._sweep()
 
     def _issue(self, tiles: Any) -> Times:
         self._issued[tiles] += self._issue_cycles

@@ -27,6 +27,7 @@ Array = NDArray[Any]
 
 _TF32_BITS = np.uint32(0xFFFFE000)
 _WORDS = (8, 4, 2)
+_LONG_RUN = 64  # bytes
 
 
 class ByteStore:
@@ -55,7 +56,7 @@ class ByteStore:
         return self.kind not in ("const", "input")
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Part:
     """Where an access lies in one store, for some of the tiles.
 
@@ -72,13 +73,20 @@ class Part:
     """Which of the instruction's tiles these are."""
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class Placed:
     """An access of an instruction, checked and found in memory. With one part, the part covers all tiles."""
 
     access: Access
     tiles: tuple[int, ...]
     parts: tuple[Part, ...]
+    extent: int
+    """Bytes from the first to behind the last byte on a tile."""
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether some instruction may write where it lies."""
+        return all(part.store.is_writable for part in self.parts)
 
     def address(self, position: int) -> int:
         """The address of the first byte on the tile at `position`."""
@@ -111,13 +119,14 @@ class Memory:
 
     def place(self, access: Access, tiles: tuple[int, ...]) -> Placed:
         """Find an access in memory. Raises Fault when bytes are out of range, reserved, or in no writable segment."""
+        extent = access.extent
         if access.space is MemorySpace.SPM:
-            return Placed(access, tiles, (self._place_spm(access, tiles),))
-        return Placed(access, tiles, self._place_ddr(access, tiles))
+            return Placed(access, tiles, (self._place_spm(access, extent, tiles),), extent)
+        return Placed(access, tiles, self._place_ddr(access, extent, tiles), extent)
 
-    def _place_spm(self, access: Access, tiles: tuple[int, ...]) -> Part:
+    def _place_spm(self, access: Access, extent: int, tiles: tuple[int, ...]) -> Part:
         first, end = self.target.spm_allocatable
-        addresses, extent = access.addresses, access.extent
+        addresses = access.addresses
         for position, address in enumerate(addresses):
             if address < first or address + extent > end:
                 raise Fault(
@@ -133,10 +142,14 @@ class Memory:
             offsets = [tile * size + address for tile, address in zip(tiles, addresses, strict=True)]
         return _part(self.spm, offsets, slice(None))
 
-    def _place_ddr(self, access: Access, tiles: tuple[int, ...]) -> tuple[Part, ...]:
-        addresses, extent = access.addresses, access.extent
+    def _place_ddr(self, access: Access, extent: int, tiles: tuple[int, ...]) -> tuple[Part, ...]:
+        addresses = access.addresses
         if len(addresses) == 1 and len(tiles) > 1:
             addresses = addresses * len(tiles)
+        low, high = min(addresses), max(addresses)
+        common = self.segment_at(low, high - low + extent)
+        if common is not None and (common.is_writable or not access.writes):
+            return (_part(common, [address - common.address for address in addresses], slice(None)),)
         found = [self.segment_at(address, extent) for address in addresses]
         for position, (store, address) in enumerate(zip(found, addresses, strict=True)):
             if store is None or (access.writes and not store.is_writable):
@@ -147,10 +160,7 @@ class Memory:
                     else f'is in segment "{store.name}" of kind {store.kind}, which instructions cannot write'
                 )
                 raise Fault(f"{what} {why}", tile=tiles[position], addresses=(address, address + extent))
-        stores = list(dict.fromkeys(store for store in found if store is not None))
-        if len(stores) == 1:
-            store = stores[0]
-            return (_part(store, [address - store.address for address in addresses], slice(None)),)
+        stores = dict.fromkeys(store for store in found if store is not None)
         parts: list[Part] = []
         for store in stores:
             positions = [i for i, s in enumerate(found) if s is store]
@@ -186,6 +196,13 @@ class Memory:
                 _view(part, part.store.data, access, dtype)[...] = chosen
             else:
                 _windows(part, part.store.data, access, dtype)[part.offsets] = chosen
+
+    def destination(self, placed: Placed, format: Format) -> Array | None:
+        """The memory of a destination as a view like that of `load`, or None where its tiles need a scatter."""
+        part, *others = placed.parts
+        if part.offsets is not None or others:
+            return None
+        return _view(part, part.store.data, placed.access, format.dtype)
 
     def copy(self, src: Placed, dst: Placed) -> None:
         """Copy bytes. Both walks have the same loops around the same runs, or one side is a single dense run."""
@@ -269,11 +286,11 @@ class Memory:
         for part in placed.parts:
             if part.store.written is None:
                 continue
-            word = _word(access.nbytes)
+            word = _flag_word(access.nbytes)
             flags = self._flags(part, access, word)
-            if (flags == _ALL_WRITTEN[word.itemsize]).all() if word.itemsize > 1 else flags.all():
+            if flags.all() if word is _FLAG else (flags == _ALL_WRITTEN[word.itemsize]).all():
                 continue
-            written = self._flags(part, access, _BYTE).astype(np.bool_)
+            written = self._flags(part, access, _FLAG).copy()
             if access.aligned is not None:
                 tensor = access.aligned
                 written |= ~element_mask(tensor.shape, tensor.format, tensor.layout)
@@ -288,7 +305,7 @@ class Memory:
     def mark_written(self, placed: Placed) -> None:
         """Flag the bytes of a destination as written, the gaps between the batches of a channel-blocked tensor too."""
         access = placed.access
-        word = _word(access.nbytes)
+        word = _flag_word(access.nbytes)
         for part in placed.parts:
             flags = part.store.written
             if flags is None:
@@ -321,6 +338,7 @@ class Memory:
 
 
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)
+_FLAG: np.dtype[Any] = np.dtype(np.bool_)
 _WORD_TYPES: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 _ALL_WRITTEN: dict[int, Any] = {n: np.frombuffer(b"\x01" * n, dtype)[0] for n, dtype in _WORD_TYPES.items()}
 
@@ -333,12 +351,17 @@ def _word(nbytes: int) -> np.dtype[Any]:
     return _BYTE
 
 
+def _flag_word(nbytes: int) -> np.dtype[Any]:
+    """How to look at the flags of runs: as words where runs are short, else one by one, which NumPy is quick at."""
+    return _word(nbytes) if nbytes < _LONG_RUN and nbytes % 2 == 0 else _FLAG
+
+
 def _part(store: ByteStore, offsets: list[int], positions: slice | NDArray[np.intp]) -> Part:
     """Describe the offsets of the tiles by start and step where they are equally far apart."""
     count = len(offsets)
     start = offsets[0]
     step = offsets[1] - start if count > 1 else 0
-    if all(offsets[i] == start + i * step for i in range(2, count)):
+    if count < 3 or offsets == list(range(start, start + count * step, step) if step else [start] * count):
         return Part(store, start, step, None, count, positions)
     return Part(store, start, 0, np.array(offsets, np.int64), count, positions)
 

@@ -19,12 +19,10 @@ from .memory import Part, Placed
 _NOBODY, _SEVERAL = -1, -2
 
 
-@attrs.frozen(eq=False)
-class _Record:
-    """The part of an access that lies in one segment."""
+@attrs.define(eq=False)
+class SharedBytes:
+    """The part of an access that lies in one DDR segment; what of it stays the same in every run."""
 
-    index: int
-    """Of the instruction."""
     access: Access
     part: Part
     tiles: NDArray[np.intp]
@@ -33,7 +31,40 @@ class _Record:
     """Bounding intervals per tile of `tiles`, in bytes of the segment."""
     bounds: tuple[int, int]
     """The bounding interval of all tiles."""
+
+
+@attrs.define(eq=False)
+class _Record:
+    """Shared bytes that instruction `index` touched in an epoch."""
+
+    shared: SharedBytes
+    index: int
     epoch: int
+
+
+def shared_bytes(placed: Placed) -> tuple[SharedBytes, ...]:
+    """What a race detector needs to know of an access to DDR. Raises Fault when its own tiles race with each other."""
+    found: list[SharedBytes] = []
+    for part in placed.parts:
+        tiles = np.array(placed.tiles, np.intp)[part.positions]
+        low = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
+        high = low + placed.extent
+        bounds = (int(low.min()), int(high.max()))
+        shared = SharedBytes(placed.access, part, tiles, low, high, bounds)
+        if placed.access.writes and not _disjoint_tiles(shared):
+            everybody = np.ones(len(tiles), np.bool_)
+            _compare(shared, np.arange(len(tiles)), shared, everybody, None)
+        found.append(shared)
+    return tuple(found)
+
+
+def _disjoint_tiles(shared: SharedBytes) -> bool:
+    """Whether it shows without looking at bytes that tiles touch different ones."""
+    part, access = shared.part, shared.access
+    if part.offsets is None:  # the tiles are one more loop of the walk
+        return not attrs.evolve(access, walk=(*access.walk, (part.count, abs(part.step)))).overlaps_itself
+    order = np.argsort(shared.low)
+    return bool((shared.high[order][:-1] <= shared.low[order][1:]).all())
 
 
 class RaceDetector:
@@ -51,78 +82,75 @@ class RaceDetector:
     def barrier(self, tiles: tuple[int, ...]) -> None:
         """Order what `tiles` did, and what was ordered before that, before whatever they do next."""
         self._epoch += 1
+        if len(tiles) == len(self._ordered):
+            self._ordered[:] = self._epoch
+            self._records.clear()
+            return
         members = list(tiles)
         known = self._ordered[members].max(axis=0)
         known[members] = self._epoch
         self._ordered[members] = known
         itself = np.eye(len(self._ordered), dtype=np.bool_)
         settled = np.where(itself, self._epoch, self._ordered).min(axis=0)
-        self._records = [r for r in self._records if (settled[r.tiles] <= r.epoch).any()]
+        self._records = [r for r in self._records if (settled[r.shared.tiles] <= r.epoch).any()]
 
-    def access(self, placed: Placed, index: int) -> None:
-        """Compare an access of instruction `index` with those before it, and remember it.
+    def access(self, shared: SharedBytes, index: int) -> None:
+        """Compare what instruction `index` touches with what was touched before, and remember it.
 
-        Raises Fault when it races with one, or its own tiles with each other.
+        Raises Fault when they race.
         """
-        for part in placed.parts:
-            record = self._record(placed, part, index)
-            if placed.access.writes:
-                self._check_itself(record)
-            for earlier in self._records:
-                if (
-                    earlier.part.store is part.store
-                    and (placed.access.writes or earlier.access.writes)
-                    and record.bounds[0] < earlier.bounds[1]
-                    and earlier.bounds[0] < record.bounds[1]
-                ):
-                    self._check_pair(record, earlier)
-            self._records.append(record)
+        writes, store, (low, high) = shared.access.writes, shared.part.store, shared.bounds
+        for earlier in self._records:
+            other = earlier.shared
+            if (
+                other.part.store is store
+                and (writes or other.access.writes)
+                and low < other.bounds[1]
+                and other.bounds[0] < high
+            ):
+                self._check_pair(shared, earlier)
+        self._records.append(_Record(shared, index, self._epoch))
 
-    def _record(self, placed: Placed, part: Part, index: int) -> _Record:
-        tiles = np.array(placed.tiles, np.intp)[part.positions]
-        low = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
-        high = low + placed.access.extent
-        bounds = (int(low.min()), int(high.max()))
-        return _Record(index, placed.access, part, tiles, low, high, bounds, self._epoch)
-
-    def _check_itself(self, record: _Record) -> None:
-        order = np.argsort(record.low)
-        if (record.high[order][:-1] <= record.low[order][1:]).all():
-            return
-        everybody = np.ones(len(record.tiles), np.bool_)
-        self._compare(record, np.arange(len(record.tiles)), record, everybody)
-
-    def _check_pair(self, record: _Record, earlier: _Record) -> None:
-        other = record.tiles[:, None] != earlier.tiles
-        unordered = self._ordered[record.tiles[:, None], earlier.tiles] <= earlier.epoch
-        meet = (record.low[:, None] < earlier.high) & (earlier.low < record.high[:, None])
+    def _check_pair(self, shared: SharedBytes, earlier: _Record) -> None:
+        before = earlier.shared
+        other = shared.tiles[:, None] != before.tiles
+        unordered = self._ordered[shared.tiles[:, None], before.tiles] <= earlier.epoch
+        meet = (shared.low[:, None] < before.high) & (before.low < shared.high[:, None])
         if not (meet & unordered & other).any():
             return
         # One map of owners serves all tiles that see the same tiles of the earlier instruction as unordered.
         rivals = unordered | ~other
         for pattern in np.unique(rivals, axis=0):
-            self._compare(record, np.flatnonzero((rivals == pattern).all(axis=1)), earlier, pattern)
+            _compare(shared, np.flatnonzero((rivals == pattern).all(axis=1)), before, pattern, earlier.index)
 
-    def _compare(
-        self, record: _Record, positions: NDArray[np.intp], earlier: _Record, rivals: NDArray[np.bool_]
-    ) -> None:
-        """Compare the tiles at `positions` of one access to those of the other that `rivals` selects, byte for byte."""
-        low = min(record.bounds[0], earlier.bounds[0])
-        owners = np.full(max(record.bounds[1], earlier.bounds[1]) - low, _NOBODY, np.int8)
-        for position in np.flatnonzero(rivals):
-            view = _walk(owners, int(earlier.low[position]) - low, earlier.access)
-            view[...] = np.where(view == _NOBODY, earlier.tiles[position], _SEVERAL)
-        for position in positions:
-            tile = int(record.tiles[position])
-            view = _walk(owners, int(record.low[position]) - low, record.access)
-            contested = (view != _NOBODY) & (view != tile)
-            if contested.any():
-                place = np.unravel_index(int(contested.argmax()), contested.shape)
-                offset = int(place[-1]) + sum(
-                    int(i) * stride for i, (_, stride) in zip(place[:-1], record.access.walk, strict=True)
-                )
-                address = record.part.store.address + int(record.low[position]) + offset
-                raise _race(record, earlier, tile, int(view[place]), address)
+
+def _compare(
+    shared: SharedBytes,
+    positions: NDArray[np.intp],
+    before: SharedBytes,
+    rivals: NDArray[np.bool_],
+    index: int | None,
+) -> None:
+    """Compare tiles at `positions` of one access to those of the other that `rivals` selects, byte for byte.
+
+    `index` is the instruction of the other one, None when both are the same. Raises Fault where they meet.
+    """
+    low = min(shared.bounds[0], before.bounds[0])
+    owners = np.full(max(shared.bounds[1], before.bounds[1]) - low, _NOBODY, np.int8)
+    for position in np.flatnonzero(rivals):
+        view = _walk(owners, int(before.low[position]) - low, before.access)
+        view[...] = np.where(view == _NOBODY, before.tiles[position], _SEVERAL)
+    for position in positions:
+        tile = int(shared.tiles[position])
+        view = _walk(owners, int(shared.low[position]) - low, shared.access)
+        contested = (view != _NOBODY) & (view != tile)
+        if contested.any():
+            place = np.unravel_index(int(contested.argmax()), contested.shape)
+            offset = int(place[-1]) + sum(
+                int(i) * stride for i, (_, stride) in zip(place[:-1], shared.access.walk, strict=True)
+            )
+            address = shared.part.store.address + int(shared.low[position]) + offset
+            raise _race(shared.access, before.access, index, tile, int(view[place]), address)
 
 
 def _walk(buffer: NDArray[np.int8], offset: int, access: Access) -> NDArray[np.int8]:
@@ -132,14 +160,13 @@ def _walk(buffer: NDArray[np.int8], offset: int, access: Access) -> NDArray[np.i
     return np.ndarray(shape, np.int8, buffer, offset, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
 
 
-def _race(record: _Record, earlier: _Record, tile: int, owner: int, address: int) -> Fault:
-    verb = "writes" if record.access.writes else "reads"
-    if earlier is record:
+def _race(access: Access, before: Access, index: int | None, tile: int, owner: int, address: int) -> Fault:
+    verb = "writes" if access.writes else "reads"
+    if index is None:
         other = "another tile writes in the same instruction"
     else:
         who = "several tiles" if owner == _SEVERAL else f"tile {owner}"
-        did = "wrote" if earlier.access.writes else "read"
-        other = f"{who} {did} in instruction {earlier.index}, with no barrier between them"
+        other = f"{who} {'wrote' if before.writes else 'read'} in instruction {index}, with no barrier between them"
     return Fault(
         f"race: tile {tile} {verb} DDR byte {address:#x}, which {other}",
         tile=tile,

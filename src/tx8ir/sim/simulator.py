@@ -28,7 +28,7 @@ from .clock import ENGINES, Clock, Footprint, footprint
 from .engines import EXECUTORS, Machine, Step
 from .errors import Fault, SimError
 from .memory import ByteStore, Memory, Placed
-from .races import RaceDetector
+from .races import RaceDetector, SharedBytes, shared_bytes
 from .report import SimReport, Tally
 
 Array = NDArray[Any]
@@ -45,13 +45,13 @@ class SimResult:
     report: SimReport
 
 
-@attrs.frozen
+@attrs.define(eq=False)
 class _Decoded:
     """An instruction with every field read and every access placed: what is left is to run it."""
 
-    op: Instruction
     name: str
     source: str
+    engine: Engine | None
     tiles: slice | NDArray[np.intp]
     step: Step | None
     placed: tuple[Placed, ...]
@@ -59,7 +59,7 @@ class _Decoded:
     """Sources whose bytes must have been written."""
     marked: tuple[Placed, ...]
     """Destinations that are written as a whole."""
-    shared: tuple[Placed, ...]
+    shared: tuple[SharedBytes, ...]
     """Accesses to DDR that some instruction may write: those that can race."""
     cycles: int | NDArray[np.int64]
     footprint: Footprint
@@ -151,12 +151,12 @@ class Simulator:
             for placed in decoded.checked:
                 machine.memory.check_written(placed)
         if races is not None:
-            for placed in decoded.shared:
-                races.access(placed, index)
+            for shared in decoded.shared:
+                races.access(shared, index)
         decoded.step(machine, decoded.placed)
         for placed in decoded.marked:
             machine.memory.mark_written(placed)
-        engine = op.engine
+        engine = decoded.engine
         assert engine is not None
         clock.run(engine, tiles, decoded.cycles, decoded.footprint)
         tally.add(decoded.name, decoded.source, tiles, decoded.cycles, _PATHS.get(engine), decoded.moved)
@@ -164,30 +164,33 @@ class Simulator:
     def _decode(self, op: Instruction) -> _Decoded:
         """Read all fields of an instruction. Raises Fault when its bytes are not where the machine allows them."""
         tiles = op.tiles
-        placed = tuple(self.memory.place(access, tiles) for access in op.effects())
-        step = None if isinstance(op, BarrierOp) else EXECUTORS[type(op)](op)
-        cycles = instruction_cycles(op, self.target)
-        intervals: list[tuple[bool, list[tuple[int, int]]]] = []
-        shared: list[Placed] = []
-        for p in placed:
-            if all(part.store.is_writable for part in p.parts):
-                intervals.append((p.access.writes, [p.access.interval(i) for i in range(len(tiles))]))
+        accesses = op.effects()
+        placed = tuple([self.memory.place(access, tiles) for access in accesses])
+        index = _tile_index(tiles)
+        ordering = [p for p in placed if p.is_writable]
+        intervals: list[tuple[bool, Any, Any]] = []
+        for p in ordering:
+            first = np.array(p.access.addresses)
+            intervals.append((p.access.writes, first, first + p.extent))
+        shared: list[SharedBytes] = []
+        if self.checks:
+            for p in ordering:
                 if p.access.space is MemorySpace.DDR:
-                    shared.append(p)
-        moved = placed[-1].access.total_bytes * len(tiles) if op.engine in _PATHS else 0
+                    shared += shared_bytes(p)
+        engine = op.engine
         return _Decoded(
-            op=op,
             name=op.name,
             source=op.source or _NO_SOURCE,
-            tiles=_tile_index(tiles),
-            step=step,
+            engine=engine,
+            tiles=index,
+            step=None if isinstance(op, BarrierOp) else EXECUTORS[type(op)](op),
             placed=placed,
-            checked=tuple(p for p in placed if not p.access.writes and not p.access.conditional),
-            marked=tuple(p for p in placed if p.access.writes and not p.access.conditional),
+            checked=tuple([p for p in placed if not p.access.writes and not p.access.conditional]),
+            marked=tuple([p for p in placed if p.access.writes and not p.access.conditional]),
             shared=tuple(shared),
-            cycles=cycles[0] if len(cycles) == 1 else np.array(cycles, np.int64),
-            footprint=footprint(intervals, tiles, self.target.tiles),
-            moved=moved,
+            cycles=instruction_cycles(op, self.target, accesses),
+            footprint=footprint(intervals, index, self.target.tiles),
+            moved=placed[-1].access.total_bytes * len(tiles) if engine in _PATHS else 0,
         )
 
     # -- memory before and after ----------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
@@ -13,25 +16,27 @@ from .instruction import Instruction
 from .neural import ConvOp, GemmOp
 
 
-def instruction_cycles(op: Instruction, target: Target) -> tuple[int, ...]:
-    """Cycles that `op` keeps its engine busy: one number for all of its tiles, or one per tile in their order.
+def instruction_cycles(
+    op: Instruction, target: Target, accesses: tuple[Access, ...] | None = None
+) -> int | NDArray[np.int64]:
+    """Cycles that `op` keeps its engine busy: one number for all of its tiles, or an array with one per tile.
 
     Only the start address of a DMA makes tiles differ. Control has no engine and costs 0 here (`target.cost.barrier`).
+    `accesses` are the instruction's effects, for a caller that has them already.
     """
-    match op.engine:
-        case Engine.NE:
-            return (_neural_cycles(op, target),)
-        case Engine.CT:
-            return (cost.ct(target, max(access.total_bytes for access in op.effects())),)
-        case Engine.TDMA:
-            source = op.effects()[0]
-            return (cost.tdma(target, source.total_bytes, _runs(source)),)
-        case Engine.RDMA | Engine.WDMA:
-            accesses = {access.operand: access for access in op.effects()}
-            moved = accesses["spm"].total_bytes
-            return tuple(cost.dma(target, moved, address) for address in accesses["ddr"].addresses)
-        case None:
-            return (0,)
+    if op.engine is None:
+        return 0
+    if op.engine is Engine.NE:
+        return _neural_cycles(op, target)
+    if accesses is None:
+        accesses = op.effects()
+    if op.engine is Engine.CT:
+        return cost.ct(target, max(access.total_bytes for access in accesses))
+    if op.engine is Engine.TDMA:
+        return cost.tdma(target, accesses[0].total_bytes, _runs(accesses[0]))
+    sides = {access.operand: access for access in accesses}
+    moved, addresses = sides["spm"].total_bytes, sides["ddr"].addresses
+    return cost.dma(target, moved, addresses[0] if len(addresses) == 1 else np.array(addresses))
 
 
 def _neural_cycles(op: Instruction, target: Target) -> int:

@@ -16,22 +16,28 @@ from tx8ir.dialects.tx8 import (
     UnaryOp,
 )
 from tx8ir.sim.memory import Placed
-from tx8ir.target.formats import Format
+from tx8ir.target.formats import F32, Format
 from tx8ir.target.rounding import Rounding
 
 from .functions import BINARY, Float32, narrow, unary, widen
 from .registry import Machine, Step, executes
 
 
-def _elementwise(op: ElementwiseOp, compute: Callable[..., Float32]) -> Step:
-    """A step that gives all sources, as fp32 [tiles, elements], to `compute` and stores what it returns."""
+def _elementwise(op: ElementwiseOp, compute: Callable[..., Float32], *constants: Float32) -> Step:
+    """A step that gives all sources, as fp32 [tiles, elements], and `constants` to `compute` and stores the result."""
     format, rounding = Format.named(op.format), Rounding(op.rounding)
+    in_place = format is F32 and isinstance(compute, np.ufunc)  # nothing to round: NumPy may write the memory itself
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         memory = machine.memory
         *sources, destination = placed
-        result = compute(*[widen(memory.load(source, format)) for source in sources])
-        memory.store(destination, narrow(result, format, rounding, machine.rng))
+        operands = [widen(memory.load(source, format)) for source in sources]
+        out = memory.destination(destination, format) if in_place else None
+        if out is not None:
+            compute(*operands, *constants, out=out)
+        else:
+            result = compute(*operands, *constants)
+            memory.store(destination, narrow(result, format, rounding, machine.rng))
 
     return step
 
@@ -39,7 +45,7 @@ def _elementwise(op: ElementwiseOp, compute: Callable[..., Float32]) -> Step:
 @executes(UnaryOp)
 def decode_unary(op: UnaryOp) -> Step:
     """`dst[i] = function(src[i])`."""
-    return _elementwise(op, unary(op.function, op.alpha))
+    return _elementwise(op, unary(op.function, op.alpha, Format.named(op.format)))
 
 
 @executes(BinaryVVOp)
@@ -51,13 +57,9 @@ def decode_binary_vv(op: BinaryVVOp) -> Step:
 @executes(BinaryVSOp)
 def decode_binary_vs(op: BinaryVSOp) -> Step:
     """`dst[i] = src[i] op scalar`."""
-    format, function = Format.named(op.format), BINARY[op.function]
+    format = Format.named(op.format)
     scalar = widen(np.array([op.scalar], f"u{format.bytes}").view(format.dtype))
-
-    def compute(src: Float32) -> Float32:
-        return function(src, scalar)
-
-    return _elementwise(op, compute)
+    return _elementwise(op, BINARY[op.function], scalar)
 
 
 @executes(BinaryVuVOp)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tx8ir.dialects.tx8 import ConvOp, GemmOp, NeuralOp
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory import Memory, Placed
-from tx8ir.target.formats import F32, F64, Format
+from tx8ir.target.formats import F64, Format
 from tx8ir.target.rounding import convert
 
-from .functions import leaky_relu, relu
+from .functions import leaky_relu, narrow, relu
 from .registry import Machine, Step, executes
 from .windows import pad, taps, windows
 
@@ -67,7 +67,8 @@ class _Sums:
             sums = relu(sums)
         elif self.alpha is not None:
             sums = leaky_relu(sums, self.alpha)
-        memory.store_tensor(rest.pop(0), convert(sums, F32 if self.is_float else F64, self.out_format))
+        out = narrow(sums, self.out_format) if self.is_float else convert(sums, F64, self.out_format)
+        memory.store_tensor(rest.pop(0), out)
 
 
 @executes(GemmOp)
