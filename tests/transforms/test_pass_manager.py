@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import ClassVar
 
 import attrs
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tx8ir.core import Builder, IrError, Program, VTensorType, VerifyError, f32
-from tx8ir.dialects import pd
+from tx8ir.dialects import builtin, pd
 from tx8ir.transforms import Pass, PassError, PassManager, all_passes, pass_manager, register_pass
 
 
@@ -226,9 +227,14 @@ def test_reports_count_what_each_run_of_each_pass_did(program: Program) -> None:
     assert manager.passes[0].statistics == {}  # the pipeline itself is not touched
 
 
-def test_a_pipeline_runs_where_a_builder_is_active(program: Program) -> None:
+def test_a_pipeline_runs_where_a_builder_is_active(build) -> None:
+    def body(x):
+        w = builtin.GetParameterOp(parameter="w", out=VTensorType((2, 3, 1, 1), f32))
+        return pd.flatten(pd.conv2d(pd.assign(x), pd.exp(w)), start_axis=1, stop_axis=3)
+
+    program = build(body, VTensorType((1, 3, 4, 4), f32), weights={"w": np.ones((2, 3, 1, 1), np.float32)})
     with Builder.at_end(program.body):
-        PassManager.parse("canonicalize,cse,nhwc,constant-fold,convert-dtype{dtype=bf16},dce").run(program)
+        PassManager.parse("convert-dtype{dtype=bf16},nhwc,canonicalize,constant-fold,cse,dce").run(program)
     assert [op.name for op in program.body] == ["func.func"]
 
 

@@ -92,7 +92,7 @@ class ConvertDtype(Pass):
                     self._convert_parameter(op, program, mapping, converted)
             elif isinstance(op, builtin.SetParameterOp):
                 self._cast_write(op, program)
-            else:
+            elif not _is_cast_for_write(op, program):
                 _convert_attributes(op, mapping)
                 for result in op.results:
                     result.type = self._mapped(result.type, mapping)
@@ -145,7 +145,9 @@ class ConvertDtype(Pass):
                 "format; convert the program to value semantics first",
                 op,
             )
-        uses = list(result.uses)
+        uses = [use for use in result.uses if not _is_cast_to(use.owner, kind.element)]
+        if not uses:
+            return
         cast = pd.CastOp(result, dtype=kind.element)
         cast.location = op.location
         assert op.parent is not None  # it was found inside the module
@@ -231,6 +233,22 @@ class _Mapping:
         if isinstance(kind, DictType):
             return DictType({key: self.of(t) for key, t in zip(kind.keys, kind.values, strict=True)})
         return kind
+
+
+def _is_cast_to(op: Operation, element: ScalarType) -> bool:
+    return isinstance(op, pd.CastOp) and op.dtype is element
+
+
+def _is_cast_for_write(op: Operation, program: Program) -> bool:
+    """True for a cast that only gives values to `set_parameter`s, in the formats that their parameters have."""
+    if not isinstance(op, pd.CastOp) or not op.out.has_uses:
+        return False
+    return all(
+        isinstance(user, builtin.SetParameterOp)
+        and user.parameter in program.weights
+        and program.weights[user.parameter].type.element is op.dtype
+        for user in op.out.users
+    )
 
 
 def _convert_attributes(op: Operation, mapping: _Mapping) -> None:

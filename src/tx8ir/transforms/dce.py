@@ -24,6 +24,7 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
     iterative.
     """
     kinds = DroppableKinds()
+    kept: set[Operation] = set()
     removed = 0
     order = list(root.walk())
     del order[0]  # the root
@@ -39,7 +40,7 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
             else:
                 block, uses = op._parent, op._operands
                 if op._regions:
-                    if not is_droppable(op, kinds):
+                    if not is_droppable(op, kinds, kept):
                         continue
                     inside = list(op.walk())
                     removed += len(inside)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from tx8ir.core import (
     ConstantLike,
     IsolatedFromAbove,
@@ -9,6 +11,7 @@ from tx8ir.core import (
     Program,
     Pure,
     ReadOnly,
+    RecursiveEffects,
     Symbol,
     TensorType,
     Terminator,
@@ -16,18 +19,21 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin
 
 
+_EFFECT_FREE: Final = frozenset((Pure, ReadOnly, ConstantLike, RecursiveEffects))
+
+
 class DroppableKinds(dict[type[Operation], bool]):
     """Whether operations of a class may be dropped when no result is used, as far as the class can tell.
 
-    True for `Pure` and `ReadOnly` kinds that are neither terminators nor symbols. `is_droppable` also looks at the
-    operation. One dict lookup per question; a class is looked at once.
+    True for `Pure` and `ReadOnly` kinds, and for those whose effects are the ones inside them, that are neither
+    terminators nor symbols. `is_droppable` also looks at the operation. One dict lookup per question; a class is looked at once.
     """
 
     __slots__ = ()
 
     def __missing__(self, kind: type[Operation]) -> bool:
         traits = kind.info.traits
-        effect_free = Pure in traits or ReadOnly in traits or ConstantLike in traits
+        effect_free = not traits.isdisjoint(_EFFECT_FREE)
         self[kind] = effect_free and Terminator not in traits and Symbol not in traits
         return self[kind]
 
@@ -37,20 +43,25 @@ def has_tensor_operand(op: Operation) -> bool:
     return any(value.type.__class__ is TensorType for value in op.operands)
 
 
-def is_droppable(op: Operation, kinds: DroppableKinds) -> bool:
+def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | None = None) -> bool:
     """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions, no tensor
     operand.
 
-    O(operations inside `op`).
+    O(operations inside `op`). A caller that asks about inner operations before outer ones hands in the same set `kept`
+    each time, so that no effect is looked for twice.
     """
     if not kinds[op.__class__] or has_tensor_operand(op):
         return False
     if not op.regions:
         return True
-    return all(
-        inner is op or inner.has_trait(Terminator) or (kinds[inner.__class__] and not has_tensor_operand(inner))
-        for inner in op.walk()
-    )
+    for inner in op.walk():
+        if inner is op or (inner.has_trait(Terminator) and not has_tensor_operand(inner)):
+            continue
+        if not kinds[inner.__class__] or has_tensor_operand(inner) or (kept is not None and inner in kept):
+            if kept is not None:
+                kept.add(op)
+            return False
+    return True
 
 
 def is_isolated(op: Operation) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from tx8ir.core import Block, Operation, OpResult, Program, RankedTensor, Type, Value, VTensorType
+from tx8ir.core import Block, DictAttr, Operation, OpResult, Program, RankedTensor, Type, Value, VTensorType
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.comparison import ComparisonOp
 from tx8ir.dialects.pd.conv import ConvolutionOp
@@ -95,11 +95,13 @@ class _Transposer:
         self.mutable = mutable
         self.constants = 0
         self._constants: dict[tuple[Value, tuple[int, ...], tuple[int, ...]], OpResult] = {}
+        self._sources: dict[tuple[DictAttr, tuple[int, ...], tuple[int, ...]], Operation] = {}
         self._transposes: dict[tuple[Value, tuple[int, ...]], OpResult] = {}
 
     def constant(self, value: Value, shape: tuple[int, ...], perm: tuple[int, ...], suffix: str) -> Value | None:
-        """`value`, reshaped to `shape`, then transposed by `perm`, when it is a constant; else None. Nothing is made
-        twice.
+        """`value`, reshaped to `shape`, then transposed by `perm`, when it is a constant; else None.
+
+        The data of a constant is transposed once for each permutation, however often it is read.
         """
         definer = value.defining_op
         if definer is None:
@@ -108,19 +110,33 @@ class _Transposer:
         made = self._constants.get(key)
         if made is not None and _is_alive(made):
             return made
-        array = read_constant(value, self.program, self.mutable)
-        if array is None:
-            return None
-        moved = np.ascontiguousarray(array.reshape(shape).transpose(perm))
-        kind = VTensorType(moved.shape, _permuted(value.type, range(len(array.shape))).element)
-        op = make_constant(moved, kind, self.program, constant_name(value, suffix))
+        same = (definer.attributes, shape, perm)  # equal attributes: the same constant
+        found = self._sources.get(same)
+        if found is not None:
+            op: Operation = found.clone()
+        else:
+            array = read_constant(value, self.program, self.mutable)
+            if array is None:
+                return None
+            moved = array.reshape(shape).transpose(perm)
+            if isinstance(definer, pd.FullOp):
+                op = pd.FullOp(shape=moved.shape, value=definer.value, dtype=definer.dtype)
+            else:
+                kind = VTensorType(moved.shape, _permuted(value.type, ()).element)
+                op = make_constant(moved, kind, self.program, constant_name(value, suffix))
+            self.constants += 1
+            self._sources[same] = op.clone()  # detached: it outlives the one in the graph
         op.location = definer.location
         block = definer.parent
         assert block is not None  # it is used inside the module
         block.insert_after(op, definer)
-        self.constants += 1
         self._constants[key] = op.results[0]
         return op.results[0]
+
+    def existing(self, value: Value, perm: tuple[int, ...]) -> Value | None:
+        """The transpose of `value` that `transpose` made, if it is still there; every user of `value` may use it."""
+        made = self._transposes.get((value, perm))
+        return made if made is not None and _is_alive(made) else None
 
     def transpose(self, value: Value, perm: tuple[int, ...], suffix: str) -> Value:
         """The transpose of a `vtensor`, made right behind its definition so that every user of `value` may use it."""
@@ -129,8 +145,8 @@ class _Transposer:
         constant = self.constant(value, kind.shape, perm, suffix)
         if constant is not None:
             return constant
-        made = self._transposes.get((value, perm))
-        if made is not None and _is_alive(made):
+        made = self.existing(value, perm)
+        if made is not None:
             return made
         op = pd.TransposeOp(value, perm=perm)
         owner = value.owner
@@ -240,6 +256,10 @@ class _SinkJoin(RewritePattern[Operation]):
                 continue
             if not broadcasts and kind.rank != rank:
                 return None
+            made = self.transposer.existing(value, invert(perm)) if kind.rank == rank else None
+            if made is not None:
+                plans.append(("keep", made, ()))
+                continue
             full = (1,) * (rank - kind.rank) + kind.shape
             if broadcasts and kind.is_static and kind.num_elements == 1:
                 plans.append(("keep", value, ()))

@@ -27,7 +27,7 @@ from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import attrs
 
-from tx8ir.core import IrError, Program
+from tx8ir.core import IrError, Program, detached
 
 OptionValue: TypeAlias = "bool | int | float | str | enum.Enum | tuple[OptionValue, ...] | None"
 
@@ -183,7 +183,8 @@ class PassManager:
             )  # fresh counters, so that one pipeline may run several times, also in threads
             start = time.perf_counter()
             try:
-                stage.run(program)
+                with detached():  # passes construct detached operations, whatever builder is active here
+                    stage.run(program)
             except PassError as error:
                 if error.pass_name is not None:
                     raise
