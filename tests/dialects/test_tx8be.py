@@ -207,6 +207,11 @@ WRONG: dict[str, tuple[tuple[VTensorType, ...], Callable[..., Op], str]] = {
         lambda x, w: tx8be.Conv(x, w, none(), none(), groups=2),
         "groups is 2; expected 1 or the 4 input channels",
     ),
+    "depthwise outputs": (
+        (x1564, tensor(3, 3, 8, 1)),
+        lambda x, w: tx8be.Conv(x, w, none(), none(), groups=4),
+        "a depthwise convolution of 4 channels gives as many, not 8",
+    ),
     "window": (
         (x1564,),
         lambda x: tx8be.Pool(x, function=ReduceFunction.MAX, kernel=(7, 1)),
@@ -295,7 +300,7 @@ class TestSemantics:
 
     @pytest.mark.parametrize("groups", [1, 3])
     def test_conv_is_the_sum_over_taps(self, groups: int, rng: np.random.Generator) -> None:
-        x, w = rng.standard_normal((2, 7, 6, 3)), rng.standard_normal((3, 2, 6, 3 // groups))
+        x, w = rng.standard_normal((2, 7, 6, 3)), rng.standard_normal((3, 2, 6 if groups == 1 else 3, 3 // groups))
         strides, (top, bottom, left, right), dilations = (2, 1), (1, 2, 0, 1), (1, 3)
         op = tx8be.Conv(
             *values(tensor(*x.shape), tensor(*w.shape)), none(), none(),
@@ -306,7 +311,7 @@ class TestSemantics:
         expected = np.zeros(op.out.type.shape)
         for oh, ow, o in np.ndindex(*expected.shape[1:]):
             for kh, kw, c in np.ndindex(3, 2, 3 // groups):
-                channel = c if groups == 1 else o // (6 // groups)
+                channel = c if groups == 1 else o
                 row, column = oh * strides[0] + kh * dilations[0], ow * strides[1] + kw * dilations[1]
                 expected[:, oh, ow, o] += padded[:, row, column, channel] * w[kh, kw, o, c]
         np.testing.assert_allclose(out, expected, atol=1e-12)

@@ -14,10 +14,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import tx8ir
 from tx8ir.backend.errors import CompileError
 from tx8ir.core import Program, TensorType, VTensorType, at_location, bf16, f32, i1, i32, i64, ui8
 from tx8ir.core.location import FileLocation
 from tx8ir.dialects import builtin, pd, tx8be
+from tx8ir.interpreter import evaluate
 from tx8ir.transforms.pass_manager import PassError
 
 Fixture = Callable[..., Any]
@@ -99,7 +101,8 @@ CASES: dict[str, Case] = {
     "variable bias": Case({"x": t(5, 4), "b": t(3)}, lambda x, b, p: pd.add(pd.matmul(x, p("w")), b), ["Gemm", "Add"], {"w": w(4, 3)}),
     "conv": Case({"x": IMAGE}, lambda x, p: pd.relu(pd.conv2d(x, p("w"), bias=p("b"), strides=(2, 1), paddings=(1, 0, 2, 1), dilations=(1, 2), **NHWC)), ["Conv"], {"w": w(3, 2, 5, 4), "b": w(5)}),
     "conv with SAME padding": Case({"x": IMAGE}, lambda x, p: pd.add(pd.conv2d(x, p("w"), strides=(2, 2), padding_algorithm="SAME", **NHWC), p("b")), ["Conv"], {"w": w(3, 3, 5, 4), "b": w(1, 1, 1, 5)}),
-    "depthwise": Case({"x": IMAGE}, lambda x, p: pd.depthwise_conv2d(x, p("w"), groups=4, **NHWC), ["Conv"], {"w": w(3, 3, 8, 1)}),
+    "depthwise": Case({"x": IMAGE}, lambda x, p: pd.depthwise_conv2d(x, p("w"), groups=4, **NHWC), ["Conv"], {"w": w(3, 3, 4, 1)}),
+    "depthwise, two outputs each": Case({"x": IMAGE}, lambda x, p: pd.depthwise_conv2d(x, p("w"), bias=p("b"), groups=4, **NHWC), ["Conv", "Reshape", "Conv", "Reshape", "Concatenate", "Reshape"], {"w": w(3, 3, 8, 1), "b": w(8)}),
     "grouped conv": Case({"x": IMAGE}, lambda x, p: pd.conv2d(x, p("w"), bias=p("b"), groups=2, **NHWC), ["Slice", "Conv", "Slice", "Conv", "Concatenate"], {"w": w(3, 3, 6, 2), "b": w(6)}),
     "batch norm": Case({"x": IMAGE}, lambda x, p: pd.batch_norm(x, p("m"), p("v"), scale=p("s"), data_format="NHWC"), ["Mul", "Add"], {"m": w(4), "v": np.abs(w(4)), "s": w(4)}, 3e-7),
     # (3e-7: the folded factors are rounded to fp32)
@@ -154,6 +157,18 @@ def test_becomes_these_ops_and_means_the_same(
     assert op_names(lowered) == case.ops
     assert lowered.inputs == program.inputs
     check_same_values(program, lowered, tolerance=case.tolerance)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_compiles_and_runs(name: str, build_program: Fixture, random_inputs: Fixture) -> None:
+    """Each case through the whole compiler and the simulator: within 2e-6 of fp64, relative to the largest output."""
+    case = CASES[name]
+    program = build_program(case.build, case.inputs, case.weights)
+    inputs = random_inputs(program)
+    expected, given = evaluate(program, inputs, "fp64"), tx8ir.compile(program).run(inputs)
+    for output, array in expected.items():
+        scale = max(1e-30, float(np.abs(array).max()))
+        np.testing.assert_allclose(given[output], array, rtol=0, atol=2e-6 * scale)
 
 
 def lowered_op(program: Program, kind: type[Any]) -> Any:

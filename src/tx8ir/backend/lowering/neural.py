@@ -49,12 +49,15 @@ def _batched(ctx: Lowering, value: Value, shape: tuple[int, ...], lead: tuple[in
 
 @lowers(pd.Conv2dOp, pd.DepthwiseConv2dOp)
 def lower_conv(ctx: Lowering, op: pd.Conv2dOp) -> Sequence[Value]:
-    """One `Conv`; a grouped convolution that is not depthwise becomes one `Conv` per group of channels."""
+    """One `Conv`; several for groups of several channels, or when each channel gives several."""
     if op.data_format != "NHWC" or op.filter_format != "HWOI":
         raise Illegal(f"data is {op.data_format} and filter {op.filter_format}; expected NHWC and HWOI: run nhwc")
     channels = ctx.shape(op.input)[3]
+    outputs = ctx.shape(op.out)[3]
     if op.groups not in (1, channels):
         return [_grouped(ctx, op)]
+    if op.groups == channels and outputs > channels:
+        return [_multiplied(ctx, op, outputs // channels)]
     bias = ctx.none() if op.bias is None else ctx.vector(op.bias)
     conv = tx8be.ConvOp(
         ctx.get(op.input), ctx.get(op.filter), bias, ctx.none(),
@@ -76,6 +79,32 @@ def _grouped(ctx: Lowering, op: pd.Conv2dOp) -> Value:
         conv = tx8be.ConvOp(x, weight, bias, ctx.none(), strides=op.strides, pads=op.pads, dilations=op.dilations)
         parts.append(conv.out)
     return tx8be.ConcatenateOp(parts, axis=3).y
+
+
+def _multiplied(ctx: Lowering, op: pd.Conv2dOp, times: int) -> Value:
+    """A depthwise convolution whose channel c gives the channels c*times to (c+1)*times - 1.
+
+    One `Conv` for the first, second, … output of every channel; the results are interleaved.
+    """
+    if not ctx.is_constant(op.filter) or (op.bias is not None and not ctx.is_constant(op.bias)):
+        raise Illegal(f"each channel gives {times}, and filter and bias are not both immutable parameters")
+    n, oh, ow, outputs = ctx.shape(op.out)
+    channels = outputs // times
+    parts: list[Value] = []
+    for i in range(times):
+        every = slice(i, None, times)
+        weight = ctx.derived(op.filter, ("every", i, times), lambda a, every=every: a[:, :, every, :])
+        bias = (
+            ctx.none()
+            if op.bias is None
+            else ctx.derived(op.bias, ("every", i, times), lambda a, every=every: a[every])
+        )
+        conv = tx8be.ConvOp(
+            ctx.get(op.input), weight, bias, ctx.none(),
+            strides=op.strides, pads=op.pads, dilations=op.dilations, groups=channels,
+        )  # fmt: skip
+        parts.append(ctx.reshape(conv.out, (n, oh, ow, channels, 1)))
+    return ctx.reshape(tx8be.ConcatenateOp(parts, axis=4).y, (n, oh, ow, outputs))
 
 
 @lowers(pd.BatchNormOp)

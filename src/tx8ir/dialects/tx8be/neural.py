@@ -68,7 +68,7 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
     `input` is [N, H, W, C], `weight` HWOI: [KH, KW, O, C / groups], `bias` [O] or none, `psum` the result's type or
     none. `pads` are (top, bottom, left, right). The result is [N, OH, OW, O] with
     `OH = (H + top + bottom - dilation*(KH - 1) - 1) // stride + 1`.
-    `groups` is 1 or C (depthwise; O a multiple of C).
+    `groups` is 1, or C for a depthwise convolution (each channel by itself; O is C).
     """
 
     input: Operand = operand(doc="[N, H, W, C]")
@@ -96,7 +96,8 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
             f"input has {channels}",
         )
         require(
-            out_channels % self.groups == 0, f"{out_channels} output channels do not divide into {self.groups} groups"
+            self.groups == 1 or out_channels == channels,
+            f"a depthwise convolution of {channels} channels gives as many, not {out_channels}",
         )
         spatial = window_extents(x.shape[1:3], (kh, kw), self.strides, self.pads, self.dilations)
         out = x.with_shape((x.shape[0], *spatial, out_channels))
@@ -107,7 +108,7 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
         integer = np.issubdtype(x.dtype, np.integer)
         if integer:
             x, weight = exact(x), exact(weight)
-        kh, kw, out_channels, in_channels = weight.shape
+        kh, kw, out_channels, _ = weight.shape
         windows = sliding_windows(x, (kh, kw), self.strides, self.pads, self.dilations, 0)
         n, oh, ow, channels = windows.shape[:4]
         if self.groups == 1:
@@ -116,9 +117,7 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
                 n, oh, ow, -1
             )
         else:
-            # depthwise: weight [KH, KW, C, M] with O = C * M, one input channel each
-            w = weight.reshape(kh, kw, channels, out_channels // channels * in_channels)
-            out = np.einsum("nhwckl,klcm->nhwcm", windows, w).reshape(n, oh, ow, out_channels)
+            out = np.einsum("nhwckl,klc->nhwc", windows, weight.reshape(kh, kw, channels))
         if psum is not None:
             out = out + psum
         if bias is not None:
