@@ -41,7 +41,7 @@ from .fields import (
     variadic_operand,
     variadic_result,
 )
-from .interfaces import Compute, Fold, InferTypes, Interface, MemoryEffects, Model
+from .interfaces import Branch, Compute, Fold, InferTypes, Interface, MemoryEffects, Model
 from .location import (
     UNKNOWN,
     FileLocation,
@@ -64,6 +64,7 @@ from .traits import (
     NoTerminator,
     Pure,
     ReadOnly,
+    RecursiveEffects,
     SameOperandsAndResultType,
     Symbol,
     SymbolTable,
@@ -122,6 +123,7 @@ __all__ = [
     "Block",
     "BlockArgument",
     "BoolAttr",
+    "Branch",
     "Builder",
     "bulk",
     "Commutative",
@@ -193,6 +195,7 @@ __all__ = [
     "Pure",
     "RankedTensor",
     "ReadOnly",
+    "RecursiveEffects",
     "Region",
     "region",
     "Result",

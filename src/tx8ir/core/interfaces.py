@@ -100,6 +100,16 @@ class Fold(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
+class Branch(Interface):
+    """A terminator that goes to one of its successors, and gives values to the arguments of that block."""
+
+    __slots__ = ()
+
+    def successor_operands(self, index: int) -> Sequence[Value]:
+        """The operands that become the arguments of successor `index`, in order."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
 class MemoryEffects(Interface):
     """Says what storage an operation reads and writes."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -175,6 +176,16 @@ def python_location(code: CodeType, offset: int) -> PythonLocation:
     if location is None:
         location = _sites[key] = PythonLocation(code, offset)
     return location
+
+
+def caller_location() -> Location:
+    """The location for what a function that builds operations makes: the one given by `at_location`, else the Python
+    line that called that function.
+    """
+    if STATE.location is not None:
+        return STATE.location
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    return python_location(frame.f_code, frame.f_lasti)
 
 
 class BuildState(threading.local):

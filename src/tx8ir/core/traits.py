@@ -23,6 +23,10 @@ class Pure(Trait):
     """No effect but its results, which depend on operands and attributes alone: it may be dropped, merged and moved."""
 
 
+class RecursiveEffects(Trait):
+    """No effect but those of the operations inside its regions: it may be dropped when all of them may."""
+
+
 class ReadOnly(Trait):
     """May read storage that others write, writes none."""
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from tx8ir.core.context import default_context
 
 if TYPE_CHECKING:
-    from . import builtin, func, pd, tx8, tx8be
+    from . import builtin, cf, func, pd, scf, tx8, tx8be
 
-__all__ = ["builtin", "func", "pd", "tx8", "tx8be"]
+__all__ = ["builtin", "cf", "func", "pd", "scf", "tx8", "tx8be"]
 
 _KEYWORDS = {"builtin": {"module": "builtin.module"}, "func": {"return": "func.return"}}
 

@@ -18,7 +18,6 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin
 
-
 _EFFECT_FREE: Final = frozenset((Pure, ReadOnly, ConstantLike, RecursiveEffects))
 
 
@@ -26,7 +25,8 @@ class DroppableKinds(dict[type[Operation], bool]):
     """Whether operations of a class may be dropped when no result is used, as far as the class can tell.
 
     True for `Pure` and `ReadOnly` kinds, and for those whose effects are the ones inside them, that are neither
-    terminators nor symbols. `is_droppable` also looks at the operation. One dict lookup per question; a class is looked at once.
+    terminators nor symbols. `is_droppable` also looks at the operation. One dict lookup per question; a class is
+    looked at once.
     """
 
     __slots__ = ()
@@ -55,7 +55,7 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
     if not op.regions:
         return True
     for inner in op.walk():
-        if inner is op or (inner.has_trait(Terminator) and not has_tensor_operand(inner)):
+        if inner is op or inner.has_trait(Terminator):
             continue
         if not kinds[inner.__class__] or has_tensor_operand(inner) or (kept is not None and inner in kept):
             if kept is not None:

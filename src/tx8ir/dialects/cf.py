@@ -1,0 +1,73 @@
+"""cf: branches between the blocks of a region."""
+
+from __future__ import annotations
+
+from tx8ir.core.block import Block
+from tx8ir.core.context import Dialect
+from tx8ir.core.errors import VerifyError
+from tx8ir.core.fields import Operand, VariadicOperand, operand, successor, variadic_operand
+from tx8ir.core.interfaces import Branch
+from tx8ir.core.op import Op
+from tx8ir.core.operation import Operation
+from tx8ir.core.traits import Terminator
+from tx8ir.core.types import RankedTensor, Type, i1
+from tx8ir.core.value import Value
+
+
+def tensor_of_one_i1(type: Type) -> bool:
+    """Whether a value of `type` decides a branch: one element of i1, of any rank."""
+    return isinstance(type, RankedTensor) and type.element is i1 and type.is_static and type.num_elements == 1
+
+
+class BranchOp(Op, Branch, name="cf.br", traits=(Terminator,)):
+    """Goes on with the block `dest`, whose arguments become `dest_operands`."""
+
+    dest_operands: VariadicOperand = variadic_operand(doc="one for each argument of `dest`, of its type")
+    dest: Block = successor(doc="a block of the same region, not its entry")
+
+    def successor_operands(self, index: int) -> tuple[Value, ...]:
+        return self.dest_operands
+
+    def verify_op(self) -> None:
+        verify_edges(self)
+
+
+class CondBranchOp(Op, Branch, name="cf.cond_br", traits=(Terminator,)):
+    """Goes on with the block `true_dest` if `condition` holds, else with `false_dest`."""
+
+    condition: Operand = operand(tensor_of_one_i1)
+    true_operands: VariadicOperand = variadic_operand(doc="one for each argument of `true_dest`, of its type")
+    false_operands: VariadicOperand = variadic_operand(doc="one for each argument of `false_dest`, of its type")
+    true_dest: Block = successor(doc="a block of the same region, not its entry")
+    false_dest: Block = successor(doc="a block of the same region, not its entry")
+
+    def successor_operands(self, index: int) -> tuple[Value, ...]:
+        return self.false_operands if index else self.true_operands
+
+    def verify_op(self) -> None:
+        verify_edges(self)
+
+
+def verify_edges(op: Operation) -> None:
+    """Check each edge of a branch: not to the entry block, and with the operands that the block takes.
+
+    Raises:
+        VerifyError: an edge that does not fit, and why.
+    """
+    branch = op.interface(Branch)
+    if branch is None:
+        raise VerifyError(f"{op.name} has successors and does not say what it gives them (Branch)", op)
+    for index, block in enumerate(op.successors):
+        if block.parent is not None and block.parent.block is block:
+            raise VerifyError(f"successor {index} of {op.name} is the entry block, which no branch may go to", op)
+        given = tuple(v.type for v in branch.successor_operands(index))
+        taken = tuple(a.type for a in block.args)
+        if given != taken:
+            shown, wanted = ", ".join(map(str, given)), ", ".join(map(str, taken))
+            raise VerifyError(f"{op.name} gives ({shown}) to its successor {index}, which takes ({wanted})", op)
+
+
+br = BranchOp
+cond_br = CondBranchOp
+
+DIALECT = Dialect("cf", [BranchOp, CondBranchOp])

@@ -1,0 +1,215 @@
+"""scf: structured control flow. Regions see the values around them; what they give is said by their terminators.
+
+A condition is a tensor with one element of i1, of any rank. The other values may have any type: tensors, lists, ….
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from tx8ir.core.block import Block, Region
+from tx8ir.core.builder import Builder
+from tx8ir.core.context import Dialect
+from tx8ir.core.errors import VerifyError
+from tx8ir.core.fields import (
+    Operand,
+    VariadicOperand,
+    VariadicResult,
+    operand,
+    region,
+    variadic_operand,
+    variadic_result,
+)
+from tx8ir.core.location import Location, at_location, caller_location
+from tx8ir.core.op import Op
+from tx8ir.core.operation import Operation
+from tx8ir.core.traits import RecursiveEffects, Terminator
+from tx8ir.core.types import Type
+from tx8ir.core.value import Value
+
+from .cf import tensor_of_one_i1
+
+Values = Sequence[Value | Operation]
+"""What a region gives: values, or operations with one result."""
+
+EndT = TypeVar("EndT", bound=Operation)
+
+
+class IfOp(Op, name="scf.if", traits=(RecursiveEffects,)):
+    """Runs `then_region` if `condition` holds, else `else_region`; its results are what that region yields.
+
+    Without results the else region may be empty: without a block. `IfOp.build` makes both regions from functions.
+    """
+
+    condition: Operand = operand(tensor_of_one_i1)
+    then_region: Region = region(doc="one block without arguments, ended by scf.yield")
+    else_region: Region = region(doc="the same, or no block when there are no results")
+    outputs: VariadicResult = variadic_result()
+
+    @classmethod
+    def build(
+        cls, condition: Value | Operation, then: Callable[[], Values], otherwise: Callable[[], Values] | None = None
+    ) -> IfOp:
+        """An `scf.if` whose regions hold the operations that the functions construct, and yield what they return.
+
+        Args:
+            condition: see the class.
+            then: builds the then region.
+            otherwise: builds the else region; left out, the else region is empty.
+
+        Raises:
+            IrError: what a function returns is no value. The types are checked by the verifier.
+        """
+        location = caller_location()
+        then_region, end = _filled((), then, YieldOp, location)
+        else_region = Region() if otherwise is None else _filled((), otherwise, YieldOp, location)[0]
+        types = [v.type for v in end.values]
+        with at_location(location):
+            return cls(condition, then_region=then_region, else_region=else_region, outputs=types)
+
+    def verify_op(self) -> None:
+        for name, body in (("then", self.then_region), ("else", self.else_region)):
+            if len(body) > 1 or (not len(body) and name == "then"):
+                raise VerifyError(f"the {name} region of scf.if has {len(body)} blocks, expected one", self)
+            if not len(body):
+                if self.results:
+                    raise VerifyError("scf.if with results needs an else region, which gives them too", self)
+                continue
+            if body.block.args:
+                raise VerifyError(f"the {name} region of scf.if takes arguments; it sees the values around it", self)
+            _verify_ending(self, body, f"the {name} region of scf.if", YieldOp)
+
+
+class WhileOp(Op, name="scf.while", traits=(RecursiveEffects,)):
+    """A loop. `before` runs first, with the operands; it ends in `scf.condition`, which decides whether to go on.
+
+    If it does, `after` runs with the values that `scf.condition` gives, and its `scf.yield` gives the arguments of the
+    next run of `before`. If it does not, the values that `scf.condition` gives are the results. So the operands, the
+    arguments of `before` and what `after` yields have the same types; so have the values of `scf.condition`, the
+    arguments of `after` and the results. A pass may assume that the loop ends. `WhileOp.build` makes it from functions.
+    """
+
+    inits: VariadicOperand = variadic_operand(doc="the first arguments of `before`")
+    before: Region = region(doc="one block, ended by scf.condition")
+    after: Region = region(doc="one block, ended by scf.yield")
+    outputs: VariadicResult = variadic_result()
+
+    @classmethod
+    def build(
+        cls,
+        inits: Values,
+        before: Callable[..., tuple[Value | Operation, Values]],
+        after: Callable[..., Values],
+    ) -> WhileOp:
+        """An `scf.while` whose regions hold the operations that the functions construct.
+
+        Args:
+            inits: the first loop-carried values.
+            before: takes the loop-carried values; returns the condition and the values to go on with.
+            after: takes the values to go on with; returns the next loop-carried values.
+
+        Raises:
+            IrError: what a function returns is no value. The types are checked by the verifier.
+        """
+        location = caller_location()
+        carried = [v.type if isinstance(v, Value) else v.result.type for v in inits]
+        before_region, end = _filled(carried, before, lambda given: ConditionOp(*given), location)
+        passed = [v.type for v in end.values]
+        after_region, _ = _filled(passed, after, YieldOp, location)
+        with at_location(location):
+            return cls(inits, before=before_region, after=after_region, outputs=passed)
+
+    def verify_op(self) -> None:
+        passed = tuple(r.type for r in self.results)
+        for name, body, taken in (
+            ("before", self.before, tuple(v.type for v in self.operands)),
+            ("after", self.after, passed),
+        ):
+            if len(body) != 1:
+                raise VerifyError(f"the {name} region of scf.while has {len(body)} blocks, expected one", self)
+            given = tuple(a.type for a in body.block.args)
+            if given != taken:
+                source = "its operands" if name == "before" else "its results"
+                raise VerifyError(
+                    f"the {name} region of scf.while takes {_shown(given)}, {source} are {_shown(taken)}", self
+                )
+        _verify_ending(self, self.before, "the before region of scf.while", ConditionOp)
+        _verify_ending(self, self.after, "the after region of scf.while", YieldOp)
+
+
+class YieldOp(Op, name="scf.yield", traits=(Terminator,)):
+    """Ends a region of `scf.if`, giving its results, or the after region of `scf.while`, giving the next values."""
+
+    values: VariadicOperand = variadic_operand()
+
+    def verify_op(self) -> None:
+        parent, given = self.parent_op, tuple(v.type for v in self.operands)
+        if isinstance(parent, IfOp):
+            expected, what = tuple(r.type for r in parent.results), "the results of scf.if"
+        elif isinstance(parent, WhileOp) and _region_of(self) is parent.after:
+            expected, what = tuple(v.type for v in parent.operands), "the loop-carried values of scf.while"
+        elif parent is None:
+            return  # detached, or in a block that no operation holds yet
+        else:
+            raise VerifyError(
+                f"scf.yield ends a region of {parent.name}; it belongs into scf.if or the after region of scf.while",
+                self,
+            )
+        if given != expected:
+            raise VerifyError(f"scf.yield gives {_shown(given)}, {what} are {_shown(expected)}", self)
+
+
+class ConditionOp(Op, name="scf.condition", traits=(Terminator,)):
+    """Ends the before region of `scf.while`: runs its after region with `values`, or gives them as its results."""
+
+    condition: Operand = operand(tensor_of_one_i1, doc="whether the loop goes on")
+    values: VariadicOperand = variadic_operand()
+
+    def verify_op(self) -> None:
+        parent = self.parent_op
+        if parent is None:
+            return
+        if not isinstance(parent, WhileOp) or _region_of(self) is not parent.before:
+            raise VerifyError(
+                f"scf.condition ends a region of {parent.name}; it belongs into the before region of scf.while", self
+            )
+        given, expected = tuple(v.type for v in self.values), tuple(r.type for r in parent.results)
+        if given != expected:
+            raise VerifyError(
+                f"scf.condition gives {_shown(given)}, the results of scf.while are {_shown(expected)}", self
+            )
+
+
+def _filled(
+    arg_types: Sequence[Type], fill: Callable[..., Any], end: Callable[[Any], EndT], location: Location
+) -> tuple[Region, EndT]:
+    """A region with one block, which `fill` fills, given the arguments; and the terminator made of what it returns."""
+    block = Block(arg_types)
+    with Builder.at_end(block):
+        given = fill(*block.args)
+        with at_location(location):
+            terminator = end(given)
+    return Region([block]), terminator
+
+
+def _verify_ending(op: Operation, body: Region, what: str, kind: type[Operation]) -> None:
+    last = body.block.last_op
+    if last is not None and last.has_trait(Terminator) and not isinstance(last, kind):
+        raise VerifyError(f"{what} ends in {last.name}, expected {kind.name}", op)
+
+
+def _region_of(op: Operation) -> Region | None:
+    return op.parent.parent if op.parent is not None else None
+
+
+def _shown(types: Sequence[Type]) -> str:
+    return f"({', '.join(map(str, types))})"
+
+
+if_ = IfOp
+while_ = WhileOp
+yield_ = YieldOp
+condition = ConditionOp
+
+DIALECT = Dialect("scf", [IfOp, WhileOp, YieldOp, ConditionOp])
