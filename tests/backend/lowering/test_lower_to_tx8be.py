@@ -144,6 +144,7 @@ CASES: dict[str, Case] = {
     "copies": Case({"x": X}, lambda x, p: pd.assign(builtin.to_vtensor(builtin.to_tensor(pd.relu(x)))), ["Relu"]),
     "an argument as it is": Case({"x": X}, lambda x, p: x, []),
     "a constant as it is": Case({"x": X}, lambda x, p: (x, p("w")), [], {"w": w(3)}),
+    "a number as it is": Case({"x": X}, lambda x, p: (x, const(3.0, shape=())), []),
 }  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -69,6 +70,7 @@ class Lowering:
     new_variables: dict[str, Variable] = attrs.field(factory=dict[str, Variable])
     constants: list[tx8be.ConstantOp] = attrs.field(factory=list[tx8be.ConstantOp])
     _by_name: dict[str, Value] = attrs.field(factory=dict[str, Value])
+    _numbers: Counter[str] = attrs.field(factory=Counter[str])
     _derived: dict[tuple[object, object], str] = attrs.field(factory=dict[tuple[object, object], str])
 
     # -- values ------------------------------------------------------------------------------------------------------
@@ -139,15 +141,15 @@ class Lowering:
 
     def new_constant(self, hint: str, array: Array, element: ScalarType) -> Value:
         """A `Constant` of a new variable with this data; its name is made of `hint` and a number."""
-        name, number = hint, 0
+        name = hint
         while name in self.weights or name in self.new_variables:
-            number += 1
-            name = f"{hint}.{number}"
+            self._numbers[hint] += 1
+            name = f"{hint}.{self._numbers[hint]}"
         if element is i1:
             raise Illegal("a bool constant is used where its value mask has no format")
         t = VTensorType(array.shape, element)
         self.new_variables[name] = Variable(
-            TensorType(array.shape, element), np.ascontiguousarray(array, element.dtype)
+            TensorType(array.shape, element), np.asarray(array, element.dtype, order="C")
         )
         return self._constant(name, t)
 
