@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tx8ir.core import parse
 from tx8ir.dialects.tx8 import Access, MemorySpace
+from tx8ir.sim import SimError, Simulator
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory import ByteStore, Memory
 from tx8ir.sim.races import RaceDetector, shared_bytes
@@ -112,3 +114,42 @@ def test_interleaved_columns_do_not_race_but_one_byte_too_many_does() -> None:
     message = "race: tile 0 writes DDR byte 0x280000004, which another tile writes in the same instruction"
     with pytest.raises(Fault, match=message):
         record(RaceDetector(TX8.tiles), memory, wider, tiles, 0)
+
+
+# Tile 0 writes 64 bytes of scratch, then both tiles read them.
+EXCHANGE = """
+module {
+  "tx8.program"() ({
+    "tx8.segment"() {name = "scratch", address = 10737418240, size = 64, kind = "scratch"} : () -> ()
+    "tx8.memset"() {tiles = array<i64: 0>, dst = array<i64: 65536>, count = 16, format = "f32", value = 1} : () -> ()
+    "tx8.wdma"() {tiles = array<i64: 0>, spm = array<i64: 65536>, ddr = array<i64: 10737418240>, element_bytes = 4,
+                  count = 16, source = "producer"} : () -> ()
+    "tx8.barrier"() {tiles = array<i64: 0, 1>} : () -> ()
+    "tx8.rdma"() {tiles = array<i64: 0, 1>, spm = array<i64: 66560>, ddr = array<i64: 10737418240>, element_bytes = 4,
+                  count = 16, source = "consumer"} : () -> ()
+  }) : () -> ()
+}
+"""
+
+
+def test_tiles_exchange_data_through_ddr_only_across_a_barrier() -> None:
+    program = parse(EXCHANGE)
+    program.verify()
+    simulator = Simulator(program)
+    simulator.run({})
+    scratchpads = simulator.memory.spm.data.reshape(TX8.tiles, -1)
+    assert (scratchpads[:2, 66560 : 66560 + 64].view("u4") == 1).all()
+
+    without = "\n".join(line for line in EXCHANGE.splitlines() if "tx8.barrier" not in line)
+    message = r'instruction 2 \(tx8.rdma from "consumer"\): race: tile 1 reads DDR byte 0x280000000, which tile 0 wrote'
+    with pytest.raises(SimError, match=message):
+        Simulator(parse(without)).run({})
+    with pytest.raises(SimError, match="race: tile 1 reads"):
+        Simulator(parse(EXCHANGE.replace("tiles = array<i64: 0, 1>} : ()", "tiles = array<i64: 0, 2>} : ()"))).run({})
+    Simulator(parse(without), checks=False).run({})
+
+
+def test_tiles_that_store_to_one_address_race() -> None:
+    text = EXCHANGE.replace("tiles = array<i64: 0>", "tiles = array<i64: 0, 1>")
+    with pytest.raises(SimError, match=r"tx8.wdma .* which another tile writes in the same instruction"):
+        Simulator(parse(text)).run({})

@@ -140,9 +140,6 @@ def test_channelnorm_there_and_back_keeps_every_bit(
 ) -> None:
     f = Format.named(format)
     bits = np.random.default_rng(seed).integers(0, 256, (3, int(np.prod(shape)) * f.bytes), np.uint8)
-    if format == "tf32":
-        bits[:, ::4] = 0
-        bits[:, 1::4] &= 0xE0
     bench = tools.Bench(TILES, spread)
     src = bench.put(bits)
     blocked, back = bench.room(nc_bytes(shape, format)), bench.room(bits.shape[1])

@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import Access, MemorySpace
 from tx8ir.target.chip import Target
-from tx8ir.target.formats import TF32, Format
+from tx8ir.target.formats import Format
 from tx8ir.target.layout import element_mask, pack, unpack
 
 from .errors import Fault, bytes_text
 
 Array = NDArray[Any]
 
-_TF32_BITS = np.uint32(0xFFFFE000)
 _WORDS = (8, 4, 2)
 _LONG_RUN = 64  # bytes
 
@@ -178,9 +177,8 @@ class Memory:
     # -- reading and writing --------------------------------------------------------------------------------------
 
     def load(self, placed: Placed, format: Format) -> Array:
-        """The elements [tiles, *iterations, run elements] of an operand, maybe a view. tf32 drops its unused bits."""
-        array = self._array(placed, format.dtype)
-        return _truncate_tf32(array) if format is TF32 else array
+        """The elements [tiles, *iterations, run elements] of an operand: a view where the addresses allow it."""
+        return self._array(placed, format.dtype)
 
     def load_bits(self, placed: Placed, format: Format) -> Array:
         """The elements of an operand, as `load`, but as unsigned integers of the same width."""
@@ -217,12 +215,10 @@ class Memory:
             _view(part, part.store.data, dst.access, word).reshape(values.shape)[...] = values
 
     def load_tensor(self, placed: Placed) -> Array:
-        """A channel-blocked operand as an array [tiles, *shape] of its format. tf32 drops its unused bits."""
+        """A channel-blocked operand as a new array [tiles, *shape] of its format."""
         tensor = placed.access.aligned
         assert tensor is not None
-        data = self._array(placed, _BYTE)
-        array = unpack(data, tensor.shape, tensor.format, tensor.layout)
-        return _truncate_tf32(array) if tensor.format is TF32 else array
+        return unpack(self._array(placed, _BYTE), tensor.shape, tensor.format, tensor.layout)
 
     def store_tensor(self, placed: Placed, values: Array) -> None:
         """Write an array [tiles, *shape] of the operand's format as a channel-blocked tensor, padding lanes as zero."""
@@ -387,11 +383,6 @@ def _windows(part: Part, buffer: Array, access: Access, dtype: np.dtype[Any]) ->
 def _row_windows(buffer: Array, nbytes: int) -> Array:
     """All runs of `nbytes` bytes of a store, by offset."""
     return np.ndarray((buffer.size - nbytes + 1, nbytes), np.uint8, buffer, 0, (1, 1))  # pyright: ignore[reportArgumentType]  # any buffer will do
-
-
-def _truncate_tf32(array: Array) -> Array:
-    """Drop the 13 mantissa bits that tf32 does not have."""
-    return (array.view(np.uint32) & _TF32_BITS).view(np.float32)
 
 
 def _unwritten(placed: Placed, position: int, address: int) -> Fault:

@@ -2,7 +2,7 @@
 
 Between tiles only barriers order anything, whatever the lockstep execution happened to do. Every access to DDR is
 remembered until barriers order it before everything that may follow; a new access is compared with those, by bounding
-intervals first and, where those meet, byte by byte.
+intervals first and, where those meet, byte by byte. A gather counts as a read of its whole table.
 """
 
 from __future__ import annotations

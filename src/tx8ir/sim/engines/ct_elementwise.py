@@ -31,7 +31,7 @@ def _elementwise(op: ElementwiseOp, compute: Callable[..., Float32], *constants:
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         memory = machine.memory
         *sources, destination = placed
-        operands = [widen(memory.load(source, format)) for source in sources]
+        operands = [widen(memory.load(source, format), format) for source in sources]
         out = memory.destination(destination, format) if in_place else None
         if out is not None:
             compute(*operands, *constants, out=out)
@@ -58,7 +58,7 @@ def decode_binary_vv(op: BinaryVVOp) -> Step:
 def decode_binary_vs(op: BinaryVSOp) -> Step:
     """`dst[i] = src[i] op scalar`."""
     format = Format.named(op.format)
-    scalar = widen(np.array([op.scalar], f"u{format.bytes}").view(format.dtype))
+    scalar = widen(np.array([op.scalar], f"u{format.bytes}").view(format.dtype), format)
     return _elementwise(op, BINARY[op.function], scalar)
 
 

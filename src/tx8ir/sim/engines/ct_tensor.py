@@ -17,7 +17,7 @@ from tx8ir.sim.memory import Placed
 from tx8ir.target.formats import Format
 from tx8ir.target.rounding import Rounding, convert
 
-from .functions import Float32, narrow, widen
+from .functions import Float32, narrow, operand, widen
 from .registry import Machine, Step, executes
 from .windows import pad, taps
 
@@ -34,7 +34,7 @@ def decode_reduce(op: ReduceOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        result: Float32 = ufunc.reduce(widen(machine.memory.load_tensor(src)), axis=axes, keepdims=True)
+        result: Float32 = ufunc.reduce(widen(machine.memory.load_tensor(src), format), axis=axes, keepdims=True)
         if function == "avg":
             result /= terms
         machine.memory.store_tensor(dst, narrow(result, format))
@@ -54,7 +54,7 @@ def decode_pool(op: PoolOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        x = pad(widen(machine.memory.load_tensor(src)), pads, neutral)
+        x = pad(widen(machine.memory.load_tensor(src), format), pads, neutral)
         views = (view for _, view in taps(x, kernel, strides, (1, 1), out_extents))
         result: Float32 = next(views).copy()
         for view in views:
@@ -92,7 +92,7 @@ def decode_maskmove(op: MaskMoveOp) -> Step:
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         memory = machine.memory
         src, mask, dst = placed
-        chosen = memory.load(mask, format) != np.zeros((), format.dtype)
+        chosen = operand(memory.load(mask, format), format) != np.zeros((), format.dtype)
         # Bits, not values: a move must not touch the payload of a NaN.
         values, kept = memory.load_bits(src, format), memory.load_bits(dst, format)
         memory.store(dst, np.where(chosen, values, kept))
@@ -109,7 +109,7 @@ def decode_convert(op: ConvertOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        array = machine.memory.load(src, source)
+        array = operand(machine.memory.load(src, source), source)
         result = convert(array.reshape(len(array), -1), source, destination, rounding, machine.rng)
         machine.memory.store(dst, result[..., None] if dst_runs else result)
 

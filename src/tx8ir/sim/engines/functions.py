@@ -21,6 +21,7 @@ Binary: TypeAlias = Callable[[Float32, Float32], Float32]
 
 _LOG2_E = np.float32(np.log2(np.e))
 _ZERO = np.float32(0)
+_TF32_BITS = np.uint32(0xFFFFE000)
 _CHUNK = 1 << 14  # elements
 
 
@@ -117,9 +118,14 @@ BINARY: dict[str, Binary] = {
 """The functions of two arguments; they broadcast."""
 
 
-def widen(array: NDArray[Any]) -> Float32:
+def operand(array: NDArray[Any], format: Format) -> NDArray[Any]:
+    """Elements as an engine reads them: of tf32 without the 13 mantissa bits that it does not have."""
+    return (array.view(np.uint32) & _TF32_BITS).view(np.float32) if format is TF32 else array
+
+
+def widen(array: NDArray[Any], format: Format) -> Float32:
     """Elements of a floating format as fp32, exactly. An fp32 array is given back as it is."""
-    return array.astype(np.float32, copy=False)
+    return operand(array, format).astype(np.float32, copy=False)
 
 
 def narrow(

@@ -17,7 +17,7 @@ from tx8ir.sim.memory import Memory, Placed
 from tx8ir.target.formats import F64, Format
 from tx8ir.target.rounding import convert
 
-from .functions import leaky_relu, narrow, relu
+from .functions import leaky_relu, narrow, operand, relu
 from .registry import Machine, Step, executes
 from .windows import pad, taps, windows
 
@@ -31,13 +31,14 @@ class _Sums:
     """What gemm and conv do alike: load factors, then add partial sum and bias, activate, round once and store."""
 
     def __init__(self, op: NeuralOp, terms: int) -> None:
-        self.is_float = Format.named(op.in_format).is_float
+        self.in_format = Format.named(op.in_format)
+        self.is_float = self.in_format.is_float
         # Products of int8 are at most 2^14.
         exact_in_fp32 = self.is_float or terms << 14 <= 1 << 24
         self.factor_dtype = np.dtype(np.float32 if exact_in_fp32 else np.float64)
         self.sum_dtype = np.dtype(np.float32 if self.is_float else np.float64)
         self.out_format = Format.named(op.out_format)
-        self.has_psum = op.psum is not None
+        self.psum_format = Format.named(op.psum_format) if op.psum_format is not None else None
         self.bias_format = Format.named(op.bias_format) if op.bias_format is not None else None
         self.activation, self.alpha = op.activation, op.alpha
 
@@ -52,16 +53,18 @@ class _Sums:
 
     def load(self, memory: Memory, placed: Placed) -> Array:
         """A factor [tiles, *shape] in the type that products are computed in."""
-        return memory.load_tensor(placed).astype(self.factor_dtype, copy=False)
+        return operand(memory.load_tensor(placed), self.in_format).astype(self.factor_dtype, copy=False)
 
     def finish(self, machine: Machine, sums: Array, placed: tuple[Placed, ...]) -> None:
         """`sums` are [tiles, *shape of the result], `placed` the accesses to psum, bias and out that there are."""
         memory, rest = machine.memory, list(placed)
         sums = sums.astype(self.sum_dtype, copy=False)
-        if self.has_psum:
-            sums = sums + memory.load_tensor(rest.pop(0)).astype(self.sum_dtype, copy=False)
+        if self.psum_format is not None:
+            psum = operand(memory.load_tensor(rest.pop(0)), self.psum_format)
+            sums = sums + psum.astype(self.sum_dtype, copy=False)
         if self.bias_format is not None:
-            bias = memory.load(rest.pop(0), self.bias_format).astype(self.sum_dtype, copy=False)
+            bias = operand(memory.load(rest.pop(0), self.bias_format), self.bias_format)
+            bias = bias.astype(self.sum_dtype, copy=False)
             sums = sums + bias[:, None, None, None, :]
         if self.activation == "relu":
             sums = relu(sums)
