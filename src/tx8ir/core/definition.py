@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from .attributes import DenseArrayAttr
 from .codecs import Codec, codec_for
-from .errors import VerifyError
+from .errors import IrError
 from .fields import (
     MISSING,
     AttributeField,
@@ -101,6 +101,7 @@ def declared_faults(d: Definition, op: Operation) -> list[str]:
     key = (
         op._attributes,
         len(op._regions),
+        len(op._successors),
         len(op._operands),
         *[use._value._type for use in op._operands],
         *[r._type for r in op._results],
@@ -121,7 +122,7 @@ def declared_faults(d: Definition, op: Operation) -> list[str]:
     for hook in op.info.verify_hooks:
         try:
             hook(op)
-        except VerifyError as error:
+        except IrError as error:
             faults.append(error.message)
     if not faults and isinstance(op, InferTypes) and d.results:
         faults += _inference_faults(op)
@@ -175,7 +176,7 @@ def _attribute_faults(d: Definition, op: Operation) -> list[str]:
 def _inference_faults(op: Operation) -> list[str]:
     try:
         inferred = tuple(cast(InferTypes, op).infer_types())
-    except VerifyError as error:
+    except IrError as error:
         return [error.message]
     given = tuple(r._type for r in op._results)
     if inferred != given:

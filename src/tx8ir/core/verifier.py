@@ -5,19 +5,20 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any
+from typing import Any, cast
 
 import attrs
 
+from .attributes import StrAttr
 from .block import Block, Region
 from .definition import declared_faults
-from .dominance import immediate_dominators
-from .errors import VerifyError
+from .dominance import Dominators
+from .errors import IrError, VerifyError
 from .op import Op
-from .operation import Operation
+from .operation import ErasedOperation, Operation
 from .printer import print_op
 from .traits import IsolatedFromAbove, NoTerminator, SymbolTable, Terminator
-from .value import ErasedValue, Value
+from .value import ErasedValue, OpOperand, Value
 
 
 @attrs.frozen
@@ -47,6 +48,9 @@ _SHOWN = 20
 def verify(op: Operation) -> None:
     """Check `op` and everything inside it. O(size).
 
+    An operation that is part of a program may use values from around it; whether its own operands may be used where it
+    stands is a question to the program.
+
     Raises:
         VerificationFailed: listing every fault, each shown with the operations around it.
     """
@@ -75,6 +79,8 @@ def _render(fault: Fault) -> str:
 
 
 def _first_line(op: Operation) -> str:
+    if isinstance(op, ErasedOperation):
+        return repr(op)
     if op._regions:
         return f'"{op.name}"(…) {{ … }}'
     text = print_op(op)
@@ -106,16 +112,19 @@ class _Verifier:
         self._kinds: dict[type[Operation], _Kind] = {}
         # The blocks around the current operation: which operation of each we are inside, and how deep it is.
         self._open: dict[Region, tuple[Block, Operation, int]] = {}
-        self._dominators: dict[Region, dict[Block, Block | None]] = {}
+        self._dominators: dict[Region, Dominators] = {}
+        self._entered: set[Operation] = set()
+        # Uses seen as operands, and as members of the chains of values: where they differ, some use is astray.
+        self._operands = self._chained = 0
 
     def _fault(self, op: Operation, message: str) -> None:
         self._faults.append(Fault(op, message))
 
     def run(self, root: Operation) -> list[Fault]:
-        self._op(root, None)
+        self._root(root)
         # Work items: a block to go on with from an operation, or a region to leave.
         work: list[Any] = []
-        self._enter(root, 0, 0, work)
+        self._enter(root, 0, self._surroundings(root), work)
         while work:
             item = work.pop()
             if item.__class__ is Region:
@@ -123,47 +132,107 @@ class _Verifier:
                 continue
             block, op, depth, barrier = item
             if op is None:
-                self._start_block(block)
+                if not self._start_block(block):
+                    continue
                 op = block._first
             self._rest_of_block(block, op, depth, barrier, work)
+        if self._operands != self._chained and not self._faults:
+            self._stray_uses(root)
         return self._faults
+
+    # -- what lies around -----------------------------------------------------------------------------------------
+
+    def _root(self, root: Operation) -> None:
+        """Check the operation itself. Where its operands come from is not looked at: that lies outside."""
+        for index, use in enumerate(root._operands):
+            self._operand_link(root, index, use)
+        for index, result in enumerate(root._results):
+            if result._owner is not root or result.index != index or self._chain_length(result) is None:
+                self._fault(root, f"result {index} or its use chain is broken")
+        self._op(root, root._parent)
+
+    def _operand_link(self, op: Operation, index: int, use: OpOperand) -> None:
+        before = use._previous
+        linked = use._value._first_use if before is None else before._next
+        if use._owner is not op or use.index != index or linked is not use:
+            self._fault(op, f"operand {index} is not in the use chain of its value")
+
+    def _surroundings(self, root: Operation) -> int:
+        """Open the blocks around `root`, whose values may be used inside, up to the depth that isolation hides."""
+        depth, op = 0, root
+        while True:
+            block = op._parent
+            region = block._parent if block is not None else None
+            if block is None or region is None:
+                return depth
+            if not block._order_valid:
+                block._renumber()
+            self._open[region] = (block, op, depth)
+            if len(region._blocks) > 1:
+                self._dominators[region] = Dominators(region)
+            if region._parent is None or region._parent.has_trait(IsolatedFromAbove):
+                return depth
+            op = region._parent
+            depth -= 1
+
+    # -- structure ------------------------------------------------------------------------------------------------
 
     def _enter(self, op: Operation, depth: int, barrier: int, work: list[Any]) -> None:
         """Queue the regions of `op`. `barrier` is the depth above which values are hidden by isolation."""
+        if op in self._entered or len(set(op._regions)) != len(op._regions):
+            self._fault(op, "is inside itself, or has a region twice")
+            return
+        self._entered.add(op)
         inner_barrier = depth + 1 if op.has_trait(IsolatedFromAbove) else barrier
         for region in reversed(op._regions):
             if region._parent is not op:
                 self._fault(op, "a region does not know the operation it belongs to")
+            if len(set(region._blocks)) != len(region._blocks):
+                self._fault(op, "a region has a block twice")
+                continue
+            if any(block._parent is not region for block in region._blocks):
+                self._fault(op, "a block does not know the region it belongs to")
+                continue
             work.append(region)
             if len(region._blocks) > 1:
-                self._dominators[region] = immediate_dominators(region)
+                self._dominators[region] = Dominators(region)
             for block in reversed(region._blocks):
-                if block._parent is not region:
-                    self._fault(op, "a block does not know the region it belongs to")
                 work.append((block, None, depth + 1, inner_barrier))
         if op.has_trait(SymbolTable):
             self._symbols(op)
 
-    def _start_block(self, block: Block) -> None:
-        """Number the operations, so that order is a comparison; check the list itself."""
+    def _start_block(self, block: Block) -> bool:
+        """Number the operations, so that order is a comparison; check arguments and the list itself.
+
+        False when the list is broken, so that nobody can walk along it.
+        """
+        around = block.parent_op
+        assert around is not None  # blocks are reached through their operation
+        for index, argument in enumerate(block._args):
+            length = self._chain_length(argument)
+            if argument._owner is not block or argument.index != index or length is None:
+                self._fault(around, f"block argument {index} or its use chain is broken")
+            else:
+                self._chained += length
         order, op, previous = 0, block._first, None
         while op is not None:
-            op._order = order
-            order += 32
+            if op.__class__ is ErasedOperation:
+                self._fault(around, f"a block holds an erased operation: {cast(ErasedOperation, op).describe()}")
+                return False
             if op._parent is not block or op._previous is not previous:
                 self._fault(op, "the list of operations of its block is broken")
+                return False
+            op._order = order
+            order += 32
             previous, op = op, op._next
         block._order_valid = True
         if previous is not block._last or order != 32 * block._count:
-            owner = block.parent_op
-            if owner is not None:
-                self._fault(owner, "a block does not know its last operation or their number")
-        self._ending(block)
+            self._fault(around, "a block does not know its last operation or their number")
+            return False
+        self._ending(block, around)
+        return True
 
-    def _ending(self, block: Block) -> None:
-        owner = block.parent_op
-        if owner is None:
-            return
+    def _ending(self, block: Block, owner: Operation) -> None:
         last = block._last
         if not isinstance(owner, Op):  # what an unregistered operation needs is not known
             return
@@ -173,37 +242,74 @@ class _Verifier:
             elif isinstance(last, Op):
                 self._fault(last, f"stands last in a block of {owner.name}, which needs a terminator there")
 
+    def _chain_length(self, value: Value) -> int | None:
+        """The number of uses in the chain of `value`, or None when the chain is broken."""
+        length, previous, use = 0, None, value._first_use
+        while use is not None:
+            if use._value is not value or use._previous is not previous:
+                return None
+            length, previous, use = length + 1, use, use._next
+        return length if previous is value._last_use else None
+
+    def _stray_uses(self, root: Operation) -> None:
+        """Look for uses that are in the chain of a value, but are no operand of the operation they name."""
+        for op in root.walk():
+            blocks = [block for region in op._regions for block in region._blocks]
+            values: list[Value] = [argument for block in blocks for argument in block._args]
+            if op is not root:
+                values += op._results
+            for value in values:
+                for use in value.uses:
+                    user = use._owner
+                    if user.__class__ is ErasedOperation:
+                        self._fault(op, f"a value that it defines is used by {user.describe()}")
+                    elif not use.index < len(user._operands) or user._operands[use.index] is not use:
+                        self._fault(op, f"a value that it defines has a use that is no operand of {user.describe()}")
+
+    # -- operations -----------------------------------------------------------------------------------------------
+
     def _rest_of_block(self, block: Block, op: Operation | None, depth: int, barrier: int, work: list[Any]) -> None:
         region = block._parent
         kinds = self._kinds
+        chained = 0
         while op is not None:
             order = op._order
             # What decides whether the declaration is kept: a combination that was right once is right again.
-            key: list[Any] = [op._attributes, len(op._regions), len(op._operands)]
+            key: list[Any] = [op._attributes, len(op._regions), len(op._successors), len(op._operands)]
+            index = 0
             for use in op._operands:
                 value = use._value
                 owner = value._owner
                 key.append(value._type)
                 before = use._previous
-                if use._owner is not op or (value._first_use if before is None else before._next) is not use:
-                    self._fault(op, f"operand {use.index} is not in the use chain of its value")
+                if (
+                    (value._first_use if before is None else before._next) is not use
+                    or use._owner is not op
+                    or use.index != index
+                ):
+                    self._fault(op, f"operand {index} is not in the use chain of its value")
                 # In the common case an operand is defined earlier in the same block.
                 if owner.__class__ is Block:
                     if owner is not block:
-                        self._reach(op, use.index, value, owner, None, block, barrier)
+                        self._reach(op, index, value, owner, None, block, barrier)
                 elif value.__class__ is ErasedValue:
-                    self._fault(op, f"operand {use.index} is a result of an erased operation")
+                    self._fault(op, f"operand {index} is a result of an erased operation: {owner.describe()}")
                 elif owner._parent is not block or owner._order >= order:
-                    self._reach(op, use.index, value, owner._parent, owner, block, barrier)
+                    self._reach(op, index, value, owner._parent, owner, block, barrier)
+                index += 1
+            self._operands += index
+            index = 0
             for result in op._results:
                 key.append(result._type)
-                if result._owner is not op:
-                    self._fault(op, f"result {result.index} does not know its operation")
-                previous, chained = None, result._first_use
-                while chained is not None and chained._value is result and chained._previous is previous:
-                    previous, chained = chained, chained._next
-                if chained is not None or previous is not result._last_use:
-                    self._fault(op, f"the use chain of result {result.index} is broken")
+                previous, link = None, result._first_use
+                while link is not None and link._value is result and link._previous is previous:
+                    chained += 1
+                    previous, link = link, link._next
+                if link is not None or previous is not result._last_use or result._owner is not op:
+                    self._fault(op, f"result {index} or its use chain is broken")
+                if result.index != index:
+                    self._fault(op, f"result {index} thinks that it is result {result.index}")
+                index += 1
             kind = kinds.get(op.__class__) or self._kind(op.__class__)
             if tuple(key) not in kind.verified or kind.has_check or kind.is_terminator or op._successors:
                 self._op(op, block)
@@ -213,8 +319,9 @@ class _Verifier:
                 if op._next is not None:
                     work.append((block, op._next, depth, barrier))
                 self._enter(op, depth, barrier, work)
-                return
+                break
             op = op._next
+        self._chained += chained
 
     def _kind(self, cls: type[Operation]) -> _Kind:
         defined = issubclass(cls, Op)
@@ -267,17 +374,8 @@ class _Verifier:
         return f" by {owner.describe()}" if owner is not None else " as a block argument"
 
     def _dominates(self, region: Region | None, above: Block, below: Block) -> bool:
-        parents = self._dominators.get(region) if region is not None else None
-        if parents is None:
-            return above is below
-        if below not in parents:  # unreachable: nothing runs there, so anything dominates it
-            return True
-        at: Block | None = below
-        while at is not None:
-            if at is above:
-                return True
-            at = parents[at]
-        return False
+        dominators = self._dominators.get(region) if region is not None else None
+        return above is below if dominators is None else dominators.dominates(above, below)
 
     def _op(self, op: Operation, block: Block | None) -> None:
         """Check what the op class asks for, and where its successors are."""
@@ -291,19 +389,26 @@ class _Verifier:
             if check is not None and not faults:
                 try:
                     check()
-                except VerifyError as error:
+                except IrError as error:
                     self._fault(op, error.message)
+        if op._successors and op._next is not None and not op.has_trait(Terminator):
+            self._fault(op, "branches, but other operations follow it")
         for successor in op._successors:
-            if block is None or successor._parent is not block._parent:
+            region = successor._parent
+            if region is None or block is None or region is not block._parent:
                 self._fault(op, "branches to a block of another region")
+            elif successor is region._blocks[0]:
+                self._fault(op, "branches to the entry block of its region, which is entered from outside alone")
 
     def _symbols(self, table: Operation) -> None:
         seen: dict[str, Operation] = {}
         for region in table._regions:
             for block in region._blocks:
                 for op in block:
+                    if op.__class__ is ErasedOperation:
+                        break  # reported when the block is checked
                     name = op._attributes.get("sym_name")
-                    if name is None:
+                    if not isinstance(name, StrAttr):
                         continue
                     if name.value in seen:
                         self._fault(
