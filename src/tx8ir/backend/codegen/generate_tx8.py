@@ -11,7 +11,7 @@ from tx8ir.backend.codegen.group_code import emit_group
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import backend_ops
 from tx8ir.backend.memory.allocate_ddr import result_values
-from tx8ir.backend.memory.ddr_storage import DDR_ADDRESS, DDR_SCRATCH, address_of, storage_of, stored_bytes
+from tx8ir.backend.memory.ddr_storage import DDR_SCRATCH, address_of, storage_of, stored_bytes
 from tx8ir.backend.oplib.facts import mem_layout_of, tensor_type
 from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
@@ -89,14 +89,14 @@ def _ports(program: Program) -> None:
     inputs = {op.x: op for op in backend_ops(program) if isinstance(op, tx8be.InputOp)}
     arguments = program.main.body.blocks[0].args
     (results,) = result_values(program)
-    owners = {storage_of(value): None for value in results.xs}
+    owners = {storage_of(value): value for value in results.xs}
     for name, argument in zip(program.inputs, arguments, strict=True):
         if argument in inputs:
             op = inputs[argument]
             tx8.SegmentOp(segment_name=f"input.{name}", address=address_of(op.y), size=stored_bytes(op.y), kind="input")
-    for number, owner in enumerate(owners):
+    for number, (owner, value) in enumerate(owners.items()):
         if isinstance(owner, tx8be.GroupOp):
-            size, address = stored_bytes(owner.outs[0]), int(owner.attributes[DDR_ADDRESS].value)
+            size, address = stored_bytes(owner.outs[0]), address_of(value)
             tx8.SegmentOp(segment_name=f"output.{number}", address=address, size=size, kind="output")
     scratch = program.module.attributes.get(DDR_SCRATCH)
     if scratch is not None:

@@ -13,8 +13,8 @@ from tx8ir.backend.memory.allocate_spm import read_tiling
 from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
-from tx8ir.backend.oplib.kernel import Instruction, Kernel
-from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp, op_lib
+from tx8ir.backend.oplib.kernel import Instruction
+from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp
 from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
 from tx8ir.backend.schedule.transfer import load_instructions, store_instructions, transfer
@@ -123,14 +123,12 @@ class _GroupCode:
             return []
         op = body.compute[number]
         tables: dict[int, tuple[int, ...]] = {}
-        for row, ((k, operand), _) in enumerate(tiles.first.tables):
-            if k == number:
-                boxes = [s.tables[row][1] for s in tiles.slices]
-                tables[operand] = _table_addresses(op.operands[operand], boxes)
-        op_slice = body.op_slice(number, tiles.first, placed, tables)
+        for i, value in enumerate(op.operands):
+            boxes = [box for s in tiles.slices if (box := s.needs[number][i]) is not None]
+            if value not in body.index and boxes:
+                tables[i] = _table_addresses(value, boxes)
         imm = op.dev_info.imm_addr if op.dev_info is not None else 0
-        kernel = Kernel(op_slice, imm)
-        op_lib(op).emit(kernel)
+        kernel = body.kernel(number, tiles.first, addresses=placed, tables=tables, scratch=imm)
         if op.dev_info is None or kernel.temp_bytes > op.dev_info.imm_size:
             raise CompileError(
                 f"{op.name} takes {kernel.temp_bytes} bytes of temporaries, more than were allocated", op=op

@@ -9,7 +9,7 @@ import attrs
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import backend_ops
 from tx8ir.backend.memory.spm_plan import plan_spm
-from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
+from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
@@ -67,8 +67,8 @@ class AllocateSpm(Pass):
                 if found is not None:
                     forms.setdefault(found.form, found)
         temporaries = [
-            max(op_lib(op).spm_temp_bytes(body.op_slice(k, form), target) for form in forms.values())
-            for k, op in enumerate(body.compute)
+            max(body.kernel(k, form, target=target).temp_bytes for form in forms.values())
+            for k in range(len(body.compute))
         ]
         plan = plan_spm(
             body,

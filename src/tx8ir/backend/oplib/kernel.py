@@ -105,6 +105,16 @@ class Kernel:
         """A temporary of the shape, format and layout of `like`."""
         return like.at(self.take(like.size_bytes))
 
+    def cut_out(self, index: int, start: Sequence[int], extent: tuple[int, ...]) -> None:
+        """Replaces operand `index` by a temporary with the box of it that begins at `start`."""
+        source = self.operand(index)
+        part = Tsr(source.format, extent, source.layout)
+        part = part.at(self.take(part.size_bytes))
+        self.clear_padding(part)
+        self.move(source, part, [AxisMap(e, axis, s) for axis, (e, s) in enumerate(zip(extent, start, strict=True))])
+        operands = (*self.slice.operands[:index], part, *self.slice.operands[index + 1 :])
+        self.slice = attrs.evolve(self.slice, operands=operands)
+
     # -- instructions
 
     def add(self, name: str, **fields: FieldValue) -> None:

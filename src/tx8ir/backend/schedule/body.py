@@ -12,10 +12,11 @@ from tx8ir.backend.errors import CompileError
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.interface import OpLib, Sharding
-from tx8ir.backend.oplib.kernel import OpSlice
+from tx8ir.backend.oplib.kernel import Kernel, OpSlice
 from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.core import IrError, NoneType, Operation, Value
 from tx8ir.dialects import tx8be
+from tx8ir.target.chip import TX8, Target
 
 __all__ = ["GroupBody", "GroupSlice", "LoadOp", "op_lib", "sharding_of"]
 
@@ -47,19 +48,20 @@ def tensor_of(value: Value, extent: tuple[int, ...] | None = None) -> Tsr:
 class GroupSlice:
     """What one tile does in one time step: the box of every value that the result's box needs.
 
-    `boxes` are in the order of `GroupBody.values` (None: not needed); `pads` in the order of `GroupBody.compute`;
-    `tables` gives the boxes of operands that are not loaded, by (compute index, operand index).
+    `boxes` are in the order of `GroupBody.values` (None: not needed): the hull of what the readers read. `needs` is
+    what each compute op reads, per operand, and `pads` its own padding, both in the order of `GroupBody.compute`.
     """
 
     boxes: tuple[Box | None, ...]
+    needs: tuple[tuple[Box | None, ...], ...]
     pads: tuple[tuple[int, int, int, int], ...]
-    tables: tuple[tuple[tuple[int, int], Box], ...]
 
     @cached_property
     def form(self) -> tuple[object, ...]:
         """Equal for slices that the same instructions compute, up to DDR addresses."""
         extents = tuple(None if box is None else box.extent for box in self.boxes)
-        return extents, self.pads, tuple(box.extent for _, box in self.tables)
+        needs = tuple(tuple(None if box is None else box.extent for box in boxes) for boxes in self.needs)
+        return extents, needs, self.pads
 
 
 @attrs.frozen(slots=False)
@@ -136,7 +138,7 @@ class GroupBody:
         boxes: list[Box | None] = [None] * len(self.values)
         boxes[self.index[self.stored]] = out
         pads: list[tuple[int, int, int, int]] = [(0, 0, 0, 0)] * len(self.compute)
-        tables: list[tuple[tuple[int, int], Box]] = []
+        needs: list[tuple[Box | None, ...]] = [()] * len(self.compute)
         for number in reversed(range(len(self.compute))):
             op = self.compute[number]
             box = boxes[len(self.loads) + number]
@@ -145,13 +147,10 @@ class GroupBody:
             if not _allowed(box, shape_of(op.results[0]), self._all_granules[number]):
                 return None
             slices = sharding_of(op).operand_slices(box)
-            pads[number] = slices.pads
-            for i, (value, needed) in enumerate(zip(op.operands, slices.boxes, strict=True)):
-                if needed is None:
-                    continue
+            pads[number], needs[number] = slices.pads, slices.boxes
+            for value, needed in zip(op.operands, slices.boxes, strict=True):
                 position = self.index.get(value)
-                if position is None:
-                    tables.append(((number, i), needed))
+                if needed is None or position is None:
                     continue
                 present = boxes[position]
                 boxes[position] = needed if present is None else present.hull(needed)
@@ -160,23 +159,27 @@ class GroupBody:
             return None  # a reader inside the group needs more of the result than this slice stores
         if out.rank and not self.tensors[position].covers_blocks(*out.axis(-1)):
             return None  # the store would write padding over elements
-        return GroupSlice(tuple(boxes), tuple(pads), tuple(tables))
+        return GroupSlice(tuple(boxes), tuple(needs), tuple(pads))
 
     @cached_property
     def _all_granules(self) -> tuple[tuple[int | None, ...], ...]:
         return tuple(sharding_of(op).granules() for op in self.compute)
 
-    def op_slice(
+    def kernel(
         self,
         number: int,
         group_slice: GroupSlice,
+        *,
         addresses: Sequence[int] | None = None,
         tables: Mapping[int, tuple[int, ...]] | None = None,
-    ) -> OpSlice:
-        """What compute op `number` is asked to do in `group_slice`.
+        scratch: int = 0,
+        target: Target = TX8,
+    ) -> Kernel:
+        """The instructions of compute op `number` in `group_slice`.
 
-        `addresses` are the SPM addresses of `values`, `tables` the DDR addresses of the operands that are not loaded;
-        zeros stand for what is not given.
+        `addresses` are the SPM addresses of `values`, `tables` the DDR addresses of the operands that are not loaded,
+        `scratch` that of the temporaries; zeros stand for what is not given. An operand whose buffer holds more than
+        the op reads, because another op reads more, is first cut out into a temporary.
         """
         op = self.compute[number]
         operands: list[Tsr | None] = []
@@ -191,7 +194,13 @@ class GroupBody:
                 operands.append(self.slice_tensor(position, group_slice, addresses[position] if addresses else 0))
         position = len(self.loads) + number
         result = self.slice_tensor(position, group_slice, addresses[position] if addresses else 0)
-        return OpSlice(tuple(operands), result, group_slice.pads[number], placed)
+        kernel = Kernel(OpSlice(tuple(operands), result, group_slice.pads[number], placed), scratch, target)
+        for i, (value, buffer, needed) in enumerate(zip(op.operands, operands, group_slice.needs[number], strict=True)):
+            box = None if buffer is None else group_slice.boxes[self.index[value]]
+            if buffer is not None and box is not None and needed is not None and needed != box:
+                kernel.cut_out(i, tuple(a - b for a, b in zip(needed.start, box.start, strict=True)), needed.extent)
+        op_lib(op).emit(kernel)
+        return kernel
 
     def slice_tensor(self, position: int, group_slice: GroupSlice, address: int = 0) -> Tsr:
         """The slice of `values[position]`, at `address`."""

@@ -9,7 +9,7 @@ from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.costs import instruction_cycles
 from tx8ir.backend.oplib.limits import within_limits
 from tx8ir.backend.oplib.tensor import Tsr
-from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
+from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
 from tx8ir.backend.schedule.transfer import transfer
@@ -120,8 +120,8 @@ class Pricer:
         store = self._moved(body.index[body.stored], form)
         compute, legal = 0, True
         temporaries: list[int] = []
-        for k, op in enumerate(body.compute):
-            kernel = op_lib(op).trial(body.op_slice(k, form), self.target)
+        for k in range(len(body.compute)):
+            kernel = body.kernel(k, form, target=self.target)
             temporaries.append(kernel.temp_bytes)
             compute += sum(instruction_cycles(i, self.target) for i in kernel.instructions)
             compute += cost.issue(self.target, len(kernel.instructions))

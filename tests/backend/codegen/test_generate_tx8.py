@@ -1,0 +1,93 @@
+"""The instruction program: golden text, constant image, layouts that must agree, public names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from tx8ir.backend.codegen import GenerateTx8
+from tx8ir.dialects import tx8be
+from tx8ir.dialects.tx8be import Activation
+from tx8ir.target.formats import F32
+from tx8ir.target.layout import pack
+from tx8ir.testing.kernels import Operand, run_kernel
+from tx8ir.transforms.pass_manager import PassError, PassManager
+
+
+def data(*shape: int) -> np.ndarray:
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def conv(*values: Any) -> Any:
+    return tx8be.ConvOp(*values, strides=(2, 2), pads=(1, 1, 1, 1), activation=Activation.RELU)
+
+
+def conv_operands() -> list[Operand | None]:
+    weight, bias = Operand(data(3, 3, 64, 3), kind="const", layout="Cx"), Operand(data(64), kind="const")
+    return [Operand(data(1, 16, 16, 3)), weight, bias, None]
+
+
+def test_a_convolution_as_instructions(golden: Callable[[str, str], None]) -> None:
+    run = run_kernel(conv, conv_operands(), blocked=True, sharding=(1, 8, 1, 2))
+    run.check()
+    golden(str(run.compiled), "backend/codegen/conv.mlir")
+
+
+def test_constants_become_packed_segments() -> None:
+    operands = conv_operands()
+    run = run_kernel(conv, operands, blocked=True)
+    weight, bias = operands[1], operands[2]
+    assert weight is not None
+    assert bias is not None
+    assert sorted(run.compiled.weights) == ["const.1.c1", "const.2.c2"]
+    np.testing.assert_array_equal(run.compiled.weights["const.1.c1"].numpy(), pack(weight.array, F32, "Cx"))
+    np.testing.assert_array_equal(run.compiled.weights["const.2.c2"].numpy(), pack(bias.array, F32, "Cx"))
+
+
+def test_classes_of_tiles_with_equal_slices_share_instructions() -> None:
+    run = run_kernel(conv, conv_operands(), blocked=True, sharding=(1, 8, 1, 2))
+    convs = [op for op in run.compiled.module.walk() if op.name == "tx8.conv"]
+    # the first row of tiles has top padding, no other; the last input row needs none with stride 2
+    assert [(len(op.tiles), op.pads) for op in convs] == [(2, (1, 0, 1, 1)), (14, (0, 0, 1, 1))]
+    assert sorted(tile for op in convs for tile in op.tiles) == list(range(16))
+
+
+def test_instructions_say_where_they_come_from() -> None:
+    run = run_kernel(conv, conv_operands(), blocked=True)
+    sources = {op.source for op in run.compiled.module.walk() if hasattr(op, "source")}
+    assert sources == {"group 0 LoadVar", "group 0 LoadConst", "group 0 Conv", "group 0 StoreVar"}
+
+
+def test_a_load_in_another_layout_is_an_error_of_an_earlier_pass() -> None:
+    run = run_kernel(tx8be.ReluOp, [Operand(data(2, 64))], blocked=True)
+    load = next(op for op in run.allocated.module.walk() if isinstance(op, tx8be.LoadVarOp))
+    load.set_attribute("dev_info", attrs.evolve(load.dev_info, mem_layout="Tensor"))
+    with pytest.raises(PassError, match=r"tx8be.LoadVar moves a value that lies in Cx as if it lay in Tensor"):
+        PassManager((GenerateTx8(),)).run(run.allocated)
+
+
+def test_a_store_in_another_layout_is_an_error_of_an_earlier_pass() -> None:
+    run = run_kernel(tx8be.ReluOp, [Operand(data(2, 64))], blocked=True)
+    store = run.store
+    store.set_attribute("dev_info", attrs.evolve(store.dev_info, mem_layout="Tensor"))
+    with pytest.raises(PassError, match=r"tx8be\.StoreVar moves a value"):
+        PassManager((GenerateTx8(),)).run(run.allocated)
+
+
+def test_a_constant_of_another_format() -> None:
+    run = run_kernel(conv, conv_operands(), blocked=True)
+    del run.allocated.weights["c2"]
+    run.allocated.weights.add("c2", np.zeros(64, np.float16))
+    with pytest.raises(PassError, match=r"constant 'c2' is used as .*64xf32.* but holds float16\[64\]"):
+        PassManager((GenerateTx8(),)).run(run.allocated)
+
+
+def test_addresses_come_first() -> None:
+    run = run_kernel(tx8be.ReluOp, [Operand(data(2, 64))], blocked=True)
+    run.group.remove_attribute("ddr_addr")
+    with pytest.raises(PassError, match="run allocate-ddr first"):
+        PassManager((GenerateTx8(),)).run(run.allocated)
