@@ -113,6 +113,37 @@ def test_unary_follows_its_formula(tools: Any, function: str, format: str) -> No
     assert same_bits(g[~finite], w[~finite]).all()
 
 
+IN_DOUBLE = {
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "log2": np.log2,
+    "ln": np.log,
+    "pow2": np.exp2,
+    "exp": np.exp,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "softplus": lambda x: np.logaddexp(x, 0.0),
+}
+
+
+@pytest.mark.parametrize("format", ["f16", "bf16"])
+@pytest.mark.parametrize("function", IN_DOUBLE)
+def test_every_16_bit_operand_is_within_2_ulp(tools: Any, function: str, format: str) -> None:
+    f = Format.named(format)
+    x = np.arange(65536, dtype=np.uint16).view(f.dtype)[None]
+    bench = tools.Bench((0,))
+    src, dst = bench.put_array(x), bench.room(x.nbytes)
+    bench.do(tx8.unary, function=function, src=src, dst=dst, count=x.size, format=format)
+    bench.get(dst, x.nbytes)
+    (out,) = bench.run()
+    got = tools.elements(out, format).astype(np.float64)
+    with np.errstate(all="ignore"):
+        want = rounded(IN_DOUBLE[function](x.astype(np.float64)), format).astype(np.float64)
+        close = np.abs(got - want) <= 2 * ulp(want, f)
+    assert (close | same_bits(got, want)).all()
+
+
 def test_long_vectors_are_computed_like_short_ones(tools: Any) -> None:
     x = tools.random_values(1, (2, 20_000), "f32")
     bench = tools.Bench((0, 1))

@@ -45,6 +45,11 @@ def _exp_lp(x: Float32) -> Float32:
     return np.exp2((x * _LOG2_E).astype(np.float64)).astype(np.float32)
 
 
+def _sigmoid(x: NDArray[Any]) -> NDArray[Any]:
+    e = np.exp(-np.abs(x))  # never overflows, so that small results keep their bits
+    return np.where(x >= 0, 1, e) / (1 + e)
+
+
 _EXACT: dict[str, Unary] = {
     "abs": np.abs,
     "recip": np.reciprocal,
@@ -64,7 +69,7 @@ _APPROXIMATE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
     "sin": np.sin,
     "cos": np.cos,
     "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+    "sigmoid": _sigmoid,
     "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
 }
 
