@@ -105,6 +105,7 @@ from .types import (
 from .value import BlockArgument, OpOperand, OpResult, Value
 
 if TYPE_CHECKING:
+    from .equality import Difference, structurally_equal
     from .header import Header
     from .parser import Parser, parse_op
     from .printer import Printer, print_op
@@ -136,6 +137,7 @@ __all__ = [
     "Dialect",
     "DictAttr",
     "DictType",
+    "Difference",
     "DYNAMIC",
     "ElementwiseMappable",
     "enum_attr",
@@ -206,6 +208,7 @@ __all__ = [
     "StrAttr",
     "struct_attr",
     "StructAttr",
+    "structurally_equal",
     "successor",
     "Symbol",
     "SymbolRefAttr",
@@ -242,6 +245,7 @@ __all__ = [
 
 # Text, verifier, programs and weights are loaded when they are first used: importing the core stays fast.
 _LAZY: Final = {
+    "Difference": "equality",
     "Fault": "verifier",
     "Header": "header",
     "MappedTensor": "safetensors",
@@ -256,6 +260,7 @@ _LAZY: Final = {
     "parse": "program",
     "parse_op": "parser",
     "print_op": "printer",
+    "structurally_equal": "equality",
     "verify": "verifier",
 }
 
