@@ -18,6 +18,7 @@ import attrs
 from markdown_it import MarkdownIt
 
 from tx8ir.core import Op
+from tx8ir.core.fields import MISSING
 from tx8ir.executable import pipeline
 from tx8ir.transforms.pass_manager import all_passes
 
@@ -75,7 +76,7 @@ def page(path: Path, body: str) -> str:
 
 def operations() -> Iterator[str]:
     """The Markdown page that lists every operation of every dialect, from its class."""
-    yield "# Operations\n\nMade from the classes; `?` marks what may be left out.\n"
+    yield "# Operations\n\nBy dialect, made from the classes that define them.\n"
     for name in DIALECTS:
         package = importlib.import_module(f"tx8ir.dialects.{name}")
         yield f"## `{name}`\n\n{inspect.getdoc(package) or ''}\n"
@@ -95,9 +96,11 @@ def operation(op: type[Op]) -> Iterator[str]:
         ("result", definition.results),
     ):
         for field in fields:
-            rows.append(f"| {kind} | `{field.name}` | {(field.doc or '').replace('|', chr(92) + '|')} |")
+            default = getattr(field, "default", MISSING)
+            spelled = field.name if default is MISSING else f"{field.name} = {getattr(default, 'value', default)!r}"
+            rows.append(f"| {kind} | `{spelled}` | {field.doc.replace('|', chr(92) + '|')} |")
     if rows:
-        yield "| | name | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
+        yield "| | name, default | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
     traits = sorted(trait.__name__ for trait in op.info.traits)
     if traits:
         yield f"Traits: {', '.join(traits)}\n"

@@ -20,20 +20,19 @@ from tx8ir.viz import Table
 EXIT_CHECK_FAILED = 1
 EXIT_WRONG_INPUT = 2
 
-_PLAIN_WIDTH = 160
 _PATIENCE_SECONDS = 2.0
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console on stdout or stderr; 160 columns wide when that is no terminal, so that tables in logs stay whole."""
-    made = Console(stderr=stderr, highlight=False)
-    if not made.is_terminal:
-        made.width = _PLAIN_WIDTH
-    return made
+    """A console on stdout or stderr that highlights nothing by itself."""
+    return Console(stderr=stderr, highlight=False)
 
 
 def print_table(out: Console, table: Table) -> None:
-    """Prints a report table with rich; columns of numbers are right-aligned."""
+    """Prints a report table and an empty line: with colours on a terminal, as plain text otherwise."""
+    if not out.is_terminal:
+        out.print(str(table), "\n", sep="", markup=False, soft_wrap=True)
+        return
     rich_table = RichTable(box=None, pad_edge=False, header_style="dim")
     for name, numeric in zip(table.header, table.numeric_columns, strict=True):
         rich_table.add_column(name, justify="right" if numeric else "left", overflow="fold")
