@@ -8,10 +8,11 @@ from __future__ import annotations
 
 # These attach Evaluate to operations.
 from . import backend_models as backend_models
+from . import control_flow as control_flow
 from . import models as models
 from .arrays import EvaluationError
 from .evaluator import Interpreter, Observer, evaluate, evaluate_operation
-from .interfaces import Asking, Enter, Evaluate, Evaluator, Outcome, Precision, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, Precision, RuntimeValue
 
 __all__ = [
     "Asking",
@@ -20,6 +21,7 @@ __all__ = [
     "EvaluationError",
     "Evaluator",
     "Interpreter",
+    "Jump",
     "Observer",
     "Outcome",
     "Precision",

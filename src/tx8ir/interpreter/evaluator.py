@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from tx8ir.core import (
     Block,
     Compute,
+    DictType,
     IrError,
-    IsolatedFromAbove,
+    ListType,
     NoneType,
     Operation,
     Program,
@@ -27,7 +28,7 @@ from tx8ir.core import (
 from tx8ir.dialects import pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store
-from .interfaces import Asking, Enter, Evaluate, Outcome, Precision, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Jump, Outcome, Precision, RuntimeValue
 
 Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
 """Called after each operation with its results, which are in the working precision and must not be changed."""
@@ -43,56 +44,87 @@ def evaluate(
 class _Step:
     """One operation of a block, with what evaluating it needs, found once per block."""
 
-    __slots__ = ("compute", "dying", "evaluate", "is_terminator", "isolated", "op", "operands", "results")
+    __slots__ = ("compute", "dying", "evaluate", "is_terminator", "op", "operands", "results")
 
-    def __init__(self, op: Operation, dying: tuple[Value, ...]) -> None:
+    def __init__(self, op: Operation) -> None:
         self.op = op
         self.operands = op.operands
         self.results = op.results
-        self.dying = dying
+        self.dying: list[Value] = [r for r in op.results if not r.has_uses]
         self.is_terminator = op.has_trait(Terminator) and not op.successors
-        self.isolated = op.has_trait(IsolatedFromAbove)
         self.evaluate = op.interface(Evaluate)
         self.compute = op.interface(Compute) if self.evaluate is None else None
 
 
-def _plan(block: Block) -> list[_Step]:
-    """The steps of a block. A value dies with the last operation that uses it, or has a user inside it; O(size)."""
-    steps: list[_Step] = []
-    used: set[Value] = set()
-    for op in reversed(block):
-        dying: list[Value] = []
-        for inner in op.walk() if op.regions else (op,):
-            for value in inner.operands:
-                if value.parent_block is block and value not in used:
-                    used.add(value)
-                    dying.append(value)
-        dying += (r for r in op.results if r not in used)
-        steps.append(_Step(op, tuple(dying)))
-    steps.reverse()
-    return steps
+def _plan(entry: Block) -> dict[Block, list[_Step]]:
+    """The steps of all blocks of the region of `entry`, and of those inside; one walk, O(size).
+
+    A value dies with the last operation of its block that uses it or has a user inside. One that is used in another
+    block of its region lives on.
+    """
+    plans: dict[Block, list[_Step]] = {}
+    current: dict[Block, _Step] = {}  # of each block around the operation looked at: the step that this is part of
+    last: dict[Value, _Step] = {}
+    escaping: set[Value] = set()
+    region = entry.parent
+    work = [(block, iter(block)) for block in reversed(region.blocks if region is not None else (entry,))]
+    while work:
+        block, ops = work[-1]
+        op = next(ops, None)
+        if op is None:
+            work.pop()
+            current.pop(block, None)
+            plans.setdefault(block, [])
+            continue
+        step = current[block] = _Step(op)
+        plans.setdefault(block, []).append(step)
+        for value in step.operands:
+            user = current.get(cast(Block, value.parent_block))
+            if user is None:
+                escaping.add(value)
+            else:
+                last[value] = user
+        for inner in reversed(op.regions):
+            work += [(b, iter(b)) for b in reversed(inner.blocks)]
+    for value, step in last.items():
+        if value not in escaping:
+            step.dying.append(value)
+    return plans
 
 
 class _Frame:
-    """A block that is being evaluated: the steps left, the values alive, and what waits for a block inside it."""
+    """A block that is being evaluated: the steps left, the values alive, and what waits for a block inside it.
 
-    __slots__ = ("asker", "outer", "steps", "values", "waiting")
+    The frames of a function and of the blocks inside it share one table of values: no block runs twice at a time
+    there.
+    """
 
-    def __init__(self, steps: Sequence[_Step], values: dict[Value, RuntimeValue], outer: _Frame | None) -> None:
-        self.steps: Iterator[_Step] = iter(steps)
+    __slots__ = ("asker", "steps", "values", "waiting")
+
+    def __init__(self, values: dict[Value, RuntimeValue]) -> None:
+        self.steps: Iterator[_Step] = iter(())
         self.values = values
-        self.outer = outer
         self.waiting: _Step | None = None
         self.asker: Asking | None = None
 
+    def enter(self, steps: Sequence[_Step], block: Block, arguments: Sequence[RuntimeValue]) -> None:
+        """Start with the first step of a block. Raises EvaluationError when it takes another number of arguments."""
+        taken = block.args
+        if len(arguments) != len(taken):
+            raise EvaluationError(f"gives {len(arguments)} values to a block of {len(taken)} arguments")
+        self.steps = iter(steps)
+        self.values.update((a, v) for a, v in zip(taken, arguments, strict=True) if a.has_uses)
+
     def read(self, value: Value) -> RuntimeValue:
         """The value, defined in this block or in one around it."""
-        frame: _Frame | None = self
-        while frame is not None:
-            if value in frame.values:
-                return frame.values[value]
-            frame = frame.outer
-        raise EvaluationError("uses a value that is not computed yet; verify the program")
+        if value not in self.values:
+            raise EvaluationError("uses a value that is not computed yet; verify the program")
+        return self.values[value]
+
+    def forget(self, step: _Step) -> None:
+        """Free the values that nobody uses after `step`."""
+        for value in step.dying:
+            self.values.pop(value, None)
 
 
 @attrs.define(eq=False)
@@ -176,7 +208,7 @@ class Interpreter:
 
     def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:
         """The operands of the terminator of `block`. Frames are the call stack: nothing below recurses."""
-        frames = [self._enter(Enter(block, arguments), None)]
+        frames = [self._enter(Enter(block, arguments), {})]
         while True:
             frame = frames[-1]
             step = next(frame.steps, None)
@@ -191,12 +223,17 @@ class Interpreter:
                     raise _failure(step.op, error) from error
             if step is None or step.is_terminator:
                 frames.pop()
+                if step is not None:
+                    frame.forget(step)
                 if not frames:
                     return operands
                 self._resume(frames, operands)
             elif isinstance(outcome, Generator):
                 frame.waiting, frame.asker = step, outcome
                 self._resume(frames, None)
+            elif isinstance(outcome, Jump):
+                frame.forget(step)
+                self._jump(frame, step, outcome)
             else:
                 self._finish(frame, step, outcome)
 
@@ -204,7 +241,7 @@ class Interpreter:
         """Evaluate one operation, or start evaluating one that has blocks to run."""
         if step.evaluate is not None:
             outcome = step.evaluate.evaluate(run, operands)
-            if not isinstance(outcome, Generator):
+            if not isinstance(outcome, (Generator, Jump)):
                 _check_count(outcome, step.results)
             return outcome
         if step.compute is None:
@@ -221,7 +258,7 @@ class Interpreter:
         try:
             # A generator that has not run yet takes None.
             request = asker.send(cast("Sequence[RuntimeValue]", results))
-            frames.append(self._enter(request, None if step.isolated or not _is_inside(request, step.op) else frame))
+            frames.append(self._enter(request, frame.values if _is_inside(request, step.op) else {}))
         except StopIteration as stop:
             frame.waiting = frame.asker = None
             try:
@@ -236,18 +273,25 @@ class Interpreter:
         frame.values.update(zip(step.results, results, strict=True))
         if self.observer is not None:
             self.observer(step.op, tuple(results))
-        for value in step.dying:
-            del frame.values[value]
+        frame.forget(step)
 
-    def _enter(self, request: Enter, outer: _Frame | None) -> _Frame:
-        block = request.block
-        steps = self._plans.get(block)
-        if steps is None:
-            steps = self._plans[block] = _plan(block)
-        arguments = block.args
-        if len(request.arguments) != len(arguments):
-            raise EvaluationError(f"gives {len(request.arguments)} values to a block of {len(arguments)} arguments")
-        return _Frame(steps, dict(zip(arguments, request.arguments, strict=True)), outer)
+    def _jump(self, frame: _Frame, step: _Step, jump: Jump) -> None:
+        try:
+            if jump.block not in step.op.successors:
+                raise EvaluationError("goes to a block that is none of its successors")
+            frame.enter(self._steps(jump.block), jump.block, jump.arguments)
+        except EvaluationError as error:
+            raise _failure(step.op, error) from error
+
+    def _enter(self, request: Enter, values: dict[Value, RuntimeValue]) -> _Frame:
+        frame = _Frame(values)
+        frame.enter(self._steps(request.block), request.block, request.arguments)
+        return frame
+
+    def _steps(self, block: Block) -> list[_Step]:
+        if block not in self._plans:
+            self._plans.update(_plan(block))
+        return self._plans[block]
 
 
 def _tensor(name: str, type_: Type) -> RankedTensor:
@@ -288,11 +332,18 @@ def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
         if not fits_shape(array.shape, type_):
             raise EvaluationError(f"computes shape {list(array.shape)} where its result is declared {type_}")
         return round_result(array, type_.element, precision)
-    if isinstance(type_, TupleType):
+    if isinstance(type_, (TupleType, ListType)):
         if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(type_):
             raise EvaluationError(f"computes no tuple of {len(type_)} where its result is declared {type_}")
         items = zip(cast("tuple[Any, ...]", value), type_.elements, strict=True)
         return tuple(settle(item, element, precision) for item, element in items)
+    if isinstance(type_, DictType):
+        entries = cast("dict[str, Any]", value)
+        if not isinstance(value, dict) or sorted(entries) != list(type_.keys):
+            raise EvaluationError(f"computes no dictionary with those keys where its result is declared {type_}")
+        return {
+            key: settle(entries[key], element, precision) for key, element in zip(type_.keys, type_.values, strict=True)
+        }
     if isinstance(type_, NoneType):
         if value is not None:
             raise EvaluationError(f"computes a value where its result is declared {type_}")

@@ -14,9 +14,9 @@ Precision: TypeAlias = Literal["native", "fp64"]
 """How floats are evaluated. "native": in float32 (f64: float64), each result rounded once, to nearest even, to its
 declared format. "fp64": in float64 throughout, declared formats notwithstanding."""
 
-RuntimeValue: TypeAlias = Union[NDArray[Any], "tuple[RuntimeValue, ...]", None]
+RuntimeValue: TypeAlias = Union[NDArray[Any], "tuple[RuntimeValue, ...]", "dict[str, RuntimeValue]", None]
 """What a value stands for while it is evaluated: an array in the working precision for a tensor, a tuple of values
-for a `TupleType`, None for a `NoneType`."""
+for a `TupleType` or `ListType`, a dictionary for a `DictType`, None for a `NoneType`. Never changed in place."""
 
 
 @attrs.frozen
@@ -32,11 +32,24 @@ class Enter:
     arguments: Sequence[RuntimeValue]
 
 
+@attrs.frozen
+class Jump:
+    """What a terminator with successors evaluates to: evaluation goes on in another block of its region.
+
+    Attributes:
+        block: one of its successors.
+        arguments: one value per argument of the block.
+    """
+
+    block: Block
+    arguments: Sequence[RuntimeValue]
+
+
 Asking: TypeAlias = Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
 """A generator that yields an `Enter` for each block to run and returns the results of the operation."""
 
-Outcome: TypeAlias = Sequence[RuntimeValue] | Asking
-"""The results of an operation, at once or after running blocks."""
+Outcome: TypeAlias = Sequence[RuntimeValue] | Asking | Jump
+"""The results of an operation, at once or after running blocks; or where a branch goes."""
 
 
 class Evaluator(Protocol):
@@ -71,7 +84,7 @@ class Evaluate(Interface):
             def evaluate(self, evaluator, operands):
                 return (yield Enter(self.op.body.block, operands))
 
-    Blocks nested in regions see the values around them, unless the operation is `IsolatedFromAbove`.
+    Blocks nested in regions see the values around them. A terminator with successors gives a `Jump`.
     """
 
     __slots__ = ()
