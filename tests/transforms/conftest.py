@@ -16,7 +16,10 @@ from tx8ir.transforms import PassManager, PipelineReport
 
 
 def _build(
-    body: Callable[..., Any], *inputs: Type, weights: Mapping[str, NDArray[Any]] | None = None, mutable: Sequence[str] = ()
+    body: Callable[..., Any],
+    *inputs: Type,
+    weights: Mapping[str, NDArray[Any]] | None = None,
+    mutable: Sequence[str] = (),
 ) -> Program:
     program = Program.empty()
     for name, array in (weights or {}).items():
@@ -83,7 +86,8 @@ def run() -> Callable[[Program, str], PipelineReport]:
 @pytest.fixture(scope="session")
 def assert_same() -> Callable[..., None]:
     """`assert_same(before, after, seed=, tolerance=)`: both compute the same on drawn inputs; bit for bit by default,
-    else within `tolerance` of the largest element."""
+    else within `tolerance` of the largest element.
+    """
     return _assert_same
 
 

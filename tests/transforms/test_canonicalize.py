@@ -131,7 +131,9 @@ REWRITES: list[tuple[str, tuple[VTensorType, ...], Callable[..., Any], list[str]
 ]
 
 
-@pytest.mark.parametrize(("name", "types", "body", "left"), REWRITES, ids=[f"{r[0]}-{i}" for i, r in enumerate(REWRITES)])
+@pytest.mark.parametrize(
+    ("name", "types", "body", "left"), REWRITES, ids=[f"{r[0]}-{i}" for i, r in enumerate(REWRITES)]
+)
 def test_rewrites(build, run, names: Names, assert_same, name, types, body, left) -> None:
     program = build(body, *types)
     before = program.clone()
@@ -160,6 +162,11 @@ KEPT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
     ("not(not(2)) is true", (I,), lambda x: pd.logical_not(pd.logical_not(x))),
     ("elements move", (F,), lambda x: pd.transpose(x, perm=(1, 0))),
     ("another user needs the transpose", (F,), lambda x: _shared(pd.transpose(x, perm=(1, 0)))),
+    (
+        "another user needs the reshape",
+        (f(1, 2, 3, 4),),
+        lambda x: _transposed_too(pd.reshape(pd.transpose(x, perm=(0, 2, 1, 3)), shape=(3, 2, 4))),
+    ),
     ("the copy has storage of its own", (TensorType((2, 3), f32),), lambda x: pd.assign(x)),
     ("the sum is another tensor", (TensorType((2, 3), f32),), lambda x: pd.add(x, splat(-0.0, F))),
     ("a view shares storage", (TensorType((2, 3), f32),), lambda x: pd.reshape(x, shape=(2, 3))),
@@ -171,6 +178,10 @@ KEPT: list[tuple[str, tuple[Any, ...], Callable[..., Any]]] = [
 
 def _shared(value: Value) -> list[Any]:
     return [value, pd.relu(value)]
+
+
+def _transposed_too(value: Value) -> list[Any]:
+    return [value, pd.transpose(value, perm=(0, 2, 1))]
 
 
 @pytest.mark.parametrize(("reason", "types", "body"), KEPT, ids=[k[0] for k in KEPT])

@@ -54,7 +54,9 @@ def test_a_chain_becomes_one_variable(build, run, golden, assert_same) -> None:
 
 def test_a_small_result_becomes_a_constant_in_the_graph(build, run, names) -> None:
     def body() -> Any:
-        return pd.max(read("w", 4, 6), axis=(0,)), pd.add(pd.full(shape=(2,), value=1.5), builtin.constant(value=np.float32(2)))
+        return pd.max(read("w", 4, 6), axis=(0,)), pd.add(
+            pd.full(shape=(2,), value=1.5), builtin.constant(value=np.float32(2))
+        )
 
     program = build(body, weights={"w": W})
     assert run(program, "constant-fold").stages[0].statistics == {"folded": 2, "constants": 2}
@@ -102,7 +104,11 @@ def test_what_grows_beyond_the_cap_is_refused(build, run) -> None:
 
     program = build(body, weights={"w": W})
     # 96 bytes are allowed; relu gives as many bytes as it takes, expand eight times as many.
-    assert run(program, "constant-fold{max-bytes=95}").stages[0].statistics == {"refused": 1, "folded": 1, "variables": 1}
+    assert run(program, "constant-fold{max-bytes=95}").stages[0].statistics == {
+        "refused": 1,
+        "folded": 1,
+        "variables": 1,
+    }
     assert run(program, "constant-fold{max-bytes=768}").stages[0].statistics == {"folded": 1, "variables": 1}
 
 

@@ -48,7 +48,9 @@ def test_every_float_gets_the_format_and_every_long_integer_32_bits(build, run, 
 
 
 @pytest.mark.parametrize(("dtype", "tolerance"), [("bf16", 2e-2), ("f16", 2e-3), ("f32", 0.0)])
-def test_the_program_computes_the_same_up_to_the_precision(build, run, assert_same, dtype: str, tolerance: float) -> None:
+def test_the_program_computes_the_same_up_to_the_precision(
+    build, run, assert_same, dtype: str, tolerance: float
+) -> None:
     program = build(
         lambda x: pd.softmax(pd.matmul(x, pd.tanh(read("w", VTensorType((2, 3), f32))))),
         VTensorType((5, 2), f32),
@@ -72,7 +74,9 @@ def test_parameters_are_rounded_once_to_nearest_even_and_the_originals_stay(buil
 def test_a_finite_number_stays_finite_and_infinity_infinite(build, run) -> None:
     mask = np.float32([[0.0, np.finfo(np.float32).min, np.finfo(np.float32).max, -np.inf, np.nan, 1e5]])
     for dtype, largest, cut in (("bf16", 3.3895313892515355e38, 2), ("f16", 65504.0, 3)):
-        program = build(lambda: [read("m", VTensorType((1, 6), f32)), builtin.constant(value=mask)], weights={"m": mask})
+        program = build(
+            lambda: [read("m", VTensorType((1, 6), f32)), builtin.constant(value=mask)], weights={"m": mask}
+        )
         assert run(program, f"convert-dtype{{dtype={dtype}}}").stages[0].statistics["saturated"] == 2 * cut
         constant = program.main.body.block.terminator.operands[1].defining_op.value.value
         for array in (program.weights[f"m.{dtype}"].numpy(), constant):

@@ -163,7 +163,7 @@ def test_operations_with_effects_stay_apart(build) -> None:
 
 
 def _scoped(build, holder: type[Operation]) -> Program:
-    """relu outside, relu twice inside, relu again behind."""
+    """Relu outside, relu twice inside, relu again behind."""
 
     def body(x: Value) -> list[Any]:
         first = pd.relu(x)
@@ -203,7 +203,7 @@ def test_functions_do_not_share_operations() -> None:
 
 
 def test_blocks_of_a_region_share_along_the_dominator_tree() -> None:
-    """entry → left, right; left → join, right → join: the branches see the entry, the join sees only the entry."""
+    """Entry → left, right; left → join, right → join: the branches see the entry, the join sees only the entry."""
     program = Program.empty()
     with Builder.at_end(program.body):
         main = func.FuncOp(sym_name="main", function_type=FunctionType((T,), ()))
@@ -296,7 +296,7 @@ def test_a_region_is_dead_when_everything_in_it_is(build, effect: bool) -> None:
 
 
 def test_a_definition_in_a_later_block_is_found_again() -> None:
-    """A block that comes later in the text dominates one that comes earlier: its operation dies after the sweep passed it."""
+    """A block later in the text dominates an earlier one: its operation dies after the sweep passed it."""
     program = Program.empty()
     with Builder.at_end(program.body):
         main = func.FuncOp(sym_name="main", function_type=FunctionType((T,), ()))
@@ -386,7 +386,9 @@ def _naive_cse(nodes: list[Node], returned: list[int]) -> tuple[list[Node], list
                 if nodes[i][0] == nodes[j][0]
                 and nodes[i][0] not in ("effect", "alias")
                 and nodes[i][2] == nodes[j][2]
-                and (nodes[i][1] == nodes[j][1] or (nodes[i][0] == "add" and sorted(nodes[i][1]) == sorted(nodes[j][1])))
+                and (
+                    nodes[i][1] == nodes[j][1] or (nodes[i][0] == "add" and sorted(nodes[i][1]) == sorted(nodes[j][1]))
+                )
             ),
             None,
         )
@@ -399,9 +401,7 @@ def _naive_cse(nodes: list[Node], returned: list[int]) -> tuple[list[Node], list
 def _naive_dce(nodes: list[Node], returned: list[int]) -> tuple[list[Node], list[int]]:
     while True:
         used = {i for _, operands, _ in nodes for i in operands} | set(returned)
-        dead = next(
-            (i for i, n in enumerate(nodes) if i + 2 not in used and n[0] not in ("effect", "alias")), None
-        )
+        dead = next((i for i, n in enumerate(nodes) if i + 2 not in used and n[0] not in ("effect", "alias")), None)
         if dead is None:
             return nodes, returned
         nodes, returned = _without(nodes, returned, dead, 0)

@@ -1,4 +1,4 @@
-"""Patterns, the rewriter, and the greedy driver: dispatch, order, folding, bounds, locations, and how much it looks at."""
+"""Patterns, the rewriter, the greedy driver: dispatch, order, folding, bounds, locations, and how much is looked at."""
 
 from __future__ import annotations
 
@@ -161,6 +161,56 @@ def test_a_modified_operation_and_its_users_are_looked_at_again(build) -> None:
     # drop_after_unit_scale comes first for its root, and matches only after the operand was modified.
     result = rewrite_greedily(program.module, [drop_after_unit_scale, halve])
     assert result.rewrites == {"drop_after_unit_scale": 1, "halve": 3}
+
+
+def test_users_of_a_replaced_value_are_looked_at_again(build, names: Names) -> None:
+    @pattern(pd.TanhOp)
+    def replace_operand(op: pd.TanhOp, rewriter: Rewriter) -> bool:
+        inner = op.x.defining_op
+        if not isinstance(inner, pd.ExpOp):
+            return False
+        rewriter.replace(inner, pd.ReluOp(inner.x))
+        return True
+
+    @pattern(pd.SinOp)
+    def sin_of_relu(op: pd.SinOp, rewriter: Rewriter) -> bool:
+        if not isinstance(op.x.defining_op, pd.ReluOp):
+            return False
+        rewriter.replace(op, pd.CosOp(op.x))
+        return True
+
+    def body(x: Value) -> list[Operation]:
+        shared = pd.exp(x)
+        return [pd.sin(shared), pd.tanh(shared)]  # sin is asked first, when its operand is still exp
+
+    program = build(body, T)
+    assert rewrite_greedily(program.module, [replace_operand, sin_of_relu]).rewrites == {
+        "replace_operand": 1,
+        "sin_of_relu": 1,
+    }
+    assert names(program) == ["pd.relu", "pd.cos", "pd.tanh"]
+
+
+def test_what_lost_all_but_one_user_is_looked_at_again(build, names: Names) -> None:
+    @pattern(pd.ReluOp)
+    def relu_of_single_use(op: pd.ReluOp, rewriter: Rewriter) -> bool:
+        if not isinstance(op.x.defining_op, pd.ExpOp) or not op.x.has_one_use:
+            return False
+        rewriter.replace(op, op.x)
+        return True
+
+    @pattern(pd.TanhOp)
+    def drop_tanh(op: pd.TanhOp, rewriter: Rewriter) -> bool:
+        rewriter.replace(op, op.x.defining_op.operands[0])
+        return True
+
+    def body(x: Value) -> list[Operation]:
+        shared = pd.exp(x)
+        return [pd.relu(shared), pd.tanh(shared)]
+
+    program = build(body, T)
+    rewrite_greedily(program.module, [relu_of_single_use, drop_tanh])
+    assert names(program) == ["pd.exp"]
 
 
 def test_patterns_that_undo_each_other_are_an_error_that_names_them(build) -> None:

@@ -171,7 +171,9 @@ def test_a_filter_that_is_computed_or_mutable_gets_a_transpose(build, run, asser
         lambda x: pd.conv2d(x, pd.reshape(read("w0"), shape=(4, 3, 3, 3)), padding_algorithm="SAME", strides=(2, 1)),
         lambda x: pd.conv2d(x, read("w0"), dilations=(2, 1), paddings=(1, 2, 0, 3)),
         lambda x: pd.depthwise_conv2d(x, pd.slice(read("w0"), axes=(0, 1), starts=(0, 0), ends=(3, 1)), groups=3),
-        lambda x: pd.pool2d(x, kernel_size=(2, 3), strides=(2, 2), pooling_type="avg", exclusive=False, paddings=(1, 0)),
+        lambda x: pd.pool2d(
+            x, kernel_size=(2, 3), strides=(2, 2), pooling_type="avg", exclusive=False, paddings=(1, 0)
+        ),
         lambda x: pd.pool2d(x, kernel_size=(3, 2), pooling_type="max", adaptive=True),
         lambda x: pd.pool2d(x, kernel_size=(1, 1), pooling_type="avg", global_pooling=True),
         lambda x: pd.batch_norm(
@@ -202,7 +204,8 @@ def test_batch_norm_of_other_ranks(build, run, assert_same) -> None:
 
 def test_an_nhwc_graph_and_tensors_are_left_alone(build, run) -> None:
     program = build(
-        lambda x: pd.pool2d(x, kernel_size=(2, 2), pooling_type="max", data_format="NHWC"), VTensorType((1, 4, 4, 3), f32)
+        lambda x: pd.pool2d(x, kernel_size=(2, 2), pooling_type="max", data_format="NHWC"),
+        VTensorType((1, 4, 4, 3), f32),
     )
     assert run(program, "nhwc").stages[0].statistics == {}
     program = build(lambda x: pd.pool2d(x, kernel_size=(2, 2), pooling_type="max"), TensorType((1, 3, 4, 4), f32))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tx8ir.core import Builder, IrError, Program, VTensorType, VerifyError, f32
+from tx8ir.core import Builder, IrError, Program, VerifyError, VTensorType, f32
 from tx8ir.dialects import builtin, pd
 from tx8ir.transforms import Pass, PassError, PassManager, all_passes, pass_manager, register_pass
 
@@ -112,7 +112,7 @@ def test_a_pipeline_is_read_and_printed_in_its_shortest_form(text: str, printed:
         mode=st.sampled_from(Mode),
         limit=st.none() | st.integers(),
         sizes=st.lists(st.integers(), max_size=3).map(tuple),
-        nested=st.lists(st.lists(st.text("ab,]{\" \\", max_size=3), max_size=2).map(tuple), max_size=2).map(tuple),
+        nested=st.lists(st.lists(st.text('ab,]{" \\', max_size=3), max_size=2).map(tuple), max_size=2).map(tuple),
     )
 )
 def test_every_option_value_survives_printing(configured: Options) -> None:

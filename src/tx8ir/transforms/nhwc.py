@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import Any, ClassVar
 
 import attrs
-import numpy as np
 
 from tx8ir.core import Block, DictAttr, Operation, OpResult, Program, RankedTensor, Type, Value, VTensorType
 from tx8ir.dialects import pd
