@@ -21,7 +21,8 @@ ROWS = st.integers(1, 9)
 FORMATS = st.sampled_from(["f32", "bf16"])
 SPM = st.sampled_from([None, 16384])
 """All of the SPM, or so little that slices are split over time."""
-FEW = settings(max_examples=25)
+FEW = settings(max_examples=settings.default.max_examples // 2)
+"""A compile and a simulation per example."""
 
 
 def data(shape: tuple[int, ...], format: str = "f32", seed: int = 0) -> np.ndarray:

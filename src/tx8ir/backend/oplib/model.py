@@ -9,11 +9,11 @@ from tx8ir.backend.oplib.costs import kernel_cycles
 from tx8ir.backend.oplib.facts import format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.interface import OperandSlices, OpQuery
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
-from tx8ir.core import Model, Operation
+from tx8ir.core import Model, Operation, Value
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.layout import aligned_channels
 
-__all__ = ["ElementwiseSharding", "KernelModel", "column_granule", "last_axis_granule", "rank_layout"]
+__all__ = ["ElementwiseSharding", "KernelModel", "last_axis_granule", "rank_layout"]
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -23,22 +23,19 @@ def rank_layout(op: Operation) -> str:
     return "Tensor" if len(shape_of(op.results[0])) <= 2 else "NTensor"
 
 
-def last_axis_granule(op: Operation) -> int:
-    """Elements of one channel block of the result: 128 for 1-byte formats, else 64."""
-    format = format_of(op.results[0])
-    return 1 if format.is_packed else format.block
+def last_axis_granule(value: Value) -> int:
+    """Where the last axis of `value`, the result of an op, may be cut.
 
-
-def column_granule(op: Operation) -> int:
-    """Where the output channels of a neural engine op may be cut.
-
-    The engine takes 16 columns at a time, so each tile needs the weights of its own 16 only; with padding lanes in the
-    result cuts stay at channel blocks, as the padding must be written by the tile that has the last block.
+    At channel blocks (64 elements, 128 of a 1-byte format) when the blocked value has padding lanes, as the tile with
+    the last block must write them. Otherwise at 16 elements, a full C0 tail by itself and the columns of one step of
+    the neural engine: a tile then needs the weights of its own columns only.
     """
-    block = last_axis_granule(op)
-    channels = shape_of(op.results[0])[-1]
-    padded = aligned_channels(channels, format_of(op.results[0])) != channels
-    return block if padded else TX8.profile.ne_step[1]
+    format = format_of(value)
+    if format.is_packed:
+        return 1
+    channels = shape_of(value)[-1]
+    padded = aligned_channels(channels, format) != channels
+    return format.block if padded else TX8.profile.ne_step[1]
 
 
 class KernelModel(Model[OpT]):
@@ -72,7 +69,7 @@ class ElementwiseSharding(Model[OpT]):
 
     def granules(self) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.results[0]))
-        return (1,) * (rank - 1) + (last_axis_granule(self.op),) * min(rank, 1)
+        return (1,) * (rank - 1) + (last_axis_granule(self.op.results[0]),) * min(rank, 1)
 
     def operand_slices(self, out: Box) -> OperandSlices:
         boxes: list[Box | None] = []

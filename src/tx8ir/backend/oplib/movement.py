@@ -71,7 +71,7 @@ class TransposeCuts(Model[tx8be.TransposeOp]):
     def granules(self) -> tuple[int | None, ...]:
         rank = len(self.op.perm)
         cuts = [4 if source == rank - 1 else 1 for source in self.op.perm]
-        return (*cuts[:-1], last_axis_granule(self.op))
+        return (*cuts[:-1], last_axis_granule(self.op.results[0]))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         inverse = [self.op.perm.index(axis) for axis in range(out.rank)]
@@ -134,7 +134,7 @@ class ConcatenateCuts(Model[tx8be.ConcatenateOp]):
 
     def granules(self) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.y))
-        last = last_axis_granule(self.op)
+        last = last_axis_granule(self.op.results[0])
         return tuple(None if j == self.op.axis else last if j == rank - 1 else 1 for j in range(rank))
 
     def operand_slices(self, out: Box) -> OperandSlices:
@@ -209,7 +209,7 @@ class GatherCuts(Model[tx8be.GatherOp]):
     __slots__ = ()
 
     def granules(self) -> tuple[int | None, ...]:
-        return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op))
+        return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op.results[0]))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         rows = shape_of(self.op.table)[0]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.oplib.boxes import Box, window_box
-from tx8ir.backend.oplib.facts import optional_shape, shape_of
+from tx8ir.backend.oplib.facts import format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
-from tx8ir.backend.oplib.model import KernelModel, column_granule, last_axis_granule, rank_layout
+from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.backend.oplib.reduction import window_granules
 from tx8ir.backend.oplib.tensor import Tsr
@@ -50,8 +50,8 @@ class GemmCuts(Model[tx8be.GemmOp]):
     __slots__ = ()
 
     def granules(self) -> tuple[int | None, ...]:
-        m = last_axis_granule(self.op) if self.op.transL else 1  # M is then the channel axis of lhs
-        return (1, m, column_granule(self.op))[-len(shape_of(self.op.out)) :]
+        m = format_of(self.op.lhs).block if self.op.transL else 1  # M is then the channel axis of lhs
+        return (1, m, last_axis_granule(self.op.results[0]))[-len(shape_of(self.op.out)) :]
 
     def operand_slices(self, out: Box) -> OperandSlices:
         m, n = out.axis(-2), out.axis(-1)
@@ -135,7 +135,7 @@ class ConvCuts(Model[tx8be.ConvOp]):
         return dh * (kh - 1) + 1, dw * (kw - 1) + 1
 
     def granules(self) -> tuple[int | None, ...]:
-        return window_granules(self._reach(), self.op.pads, column_granule(self.op))
+        return window_granules(self._reach(), self.op.pads, last_axis_granule(self.op.results[0]))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         source, weight = shape_of(self.op.input), shape_of(self.op.weight)

@@ -35,7 +35,7 @@ class ReduceCuts(Model[tx8be.ReduceOp]):
 
     def granules(self) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.y))
-        last = last_axis_granule(self.op)
+        last = last_axis_granule(self.op.results[0])
         return tuple(None if a in self.op.axes else last if a == rank - 1 else 1 for a in range(rank))
 
     def operand_slices(self, out: Box) -> OperandSlices:
@@ -84,7 +84,7 @@ class PoolCuts(Model[tx8be.PoolOp]):
 
     def granules(self) -> tuple[int | None, ...]:
         kh, kw = self.op.kernel
-        return window_granules((kh, kw), self.op.pads, last_axis_granule(self.op))
+        return window_granules((kh, kw), self.op.pads, last_axis_granule(self.op.results[0]))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         box, pads = window_box(

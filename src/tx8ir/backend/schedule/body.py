@@ -13,6 +13,7 @@ from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.interface import OpLib, Sharding
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
+from tx8ir.backend.oplib.model import last_axis_granule
 from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.core import IrError, NoneType, Operation, Value
 from tx8ir.dialects import tx8be
@@ -119,9 +120,7 @@ class GroupBody:
         """Where the stored value may be cut (see `Sharding.granules`)."""
         producer = self.stored.defining_op
         if isinstance(producer, tx8be.LoadVarOp | tx8be.LoadConstOp):  # a copy of an input or a constant
-            format = format_of(self.stored)
-            block = 1 if format.is_packed else format.block
-            return (*(1 for _ in self.shape[1:]), block)[: len(self.shape)]
+            return (*(1 for _ in self.shape[1:]), *((last_axis_granule(self.stored),) if self.shape else ()))
         assert producer is not None
         return sharding_of(producer).granules()
 

@@ -21,12 +21,16 @@ __all__ = ["Candidate", "Pricer", "pipelined_cycles"]
 
 @attrs.frozen
 class Candidate:
-    """A tiling that fits: its cycles, how many buffers its moved values have, and its time steps."""
+    """A tiling that fits: its cycles, how many buffers its moved values have, and its time steps.
+
+    `longest` is the part of the cycles that the busiest of load, compute and store takes: what no overlap can undercut.
+    """
 
     tiling: Tiling
     cycles: int
     buffers: int
     steps: int
+    longest: int
 
 
 @attrs.frozen
@@ -83,12 +87,12 @@ class Pricer:
             plan = self._plan(list(forms.values()), kept, buffers, temporaries, max_nodes)
             if plan is None:
                 break
-            cycles = max(
+            cycles, longest = max(
                 self._tile_cycles([costs[s.form] for s in slices if s is not None], kept, steps.count, buffers)
                 for slices in per_tile
                 if any(s is not None for s in slices)
             )
-            candidates.append(Candidate(tiling, cycles, buffers, steps.count))
+            candidates.append(Candidate(tiling, cycles, buffers, steps.count, longest))
         return candidates
 
     def _plan(
@@ -104,12 +108,13 @@ class Pricer:
             max_nodes=max_nodes,
         )
 
-    def _tile_cycles(self, costs: list[_FormCost], kept: frozenset[int], steps: int, buffers: int) -> int:
-        """Cycles of one tile: its costliest slice in every step, kept loads once."""
+    def _tile_cycles(self, costs: list[_FormCost], kept: frozenset[int], steps: int, buffers: int) -> tuple[int, int]:
+        """Cycles of one tile, in all and of its longest stage: its costliest slice in every step, kept loads once."""
         worst = max(costs, key=lambda c: c.compute + c.store + sum(c.loads))
         moving = sum(c for i, c in enumerate(worst.loads) if i not in kept)
         once = sum(c for i, c in enumerate(worst.loads) if i in kept)
-        return once + pipelined_cycles(moving, worst.compute, worst.store, steps, buffers)
+        longest = max(once + steps * moving, steps * worst.compute, steps * worst.store)
+        return once + pipelined_cycles(moving, worst.compute, worst.store, steps, buffers), longest
 
     def _cost(self, key: tuple[object, ...], form: GroupSlice) -> _FormCost:
         found = self._forms.get(key)

@@ -14,9 +14,16 @@ from tx8ir.target.chip import Target
 
 __all__ = ["find_tiling", "shardings"]
 
+_REFINED = 3
+"""Shardings, the cheapest first, for which overlapping steps are tried although the whole slice fits."""
+_WORTH_OVERLAPPING = 4
+"""DMA start-ups that overlap must be able to win before it is tried."""
+
 
 def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
-    """The candidate shardings: all vectors with product `tiles`, and the unsharded one; those with most tiles first.
+    """The candidate shardings: all vectors with product `tiles`, and the unsharded one.
+
+    Those that use most tiles come first; among those, the ones that cut outer axes: their slices are longer runs.
 
     Vectors that cut the result into the same boxes are given once.
     """
@@ -30,8 +37,8 @@ def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
         if cuts not in seen:
             seen.add(cuts)
             found.append(vector)
-    key = {v: (-tiles_used(body.shape, body.granules, v), -score(body.shape, body.granules, v)) for v in found}
-    return sorted(found, key=lambda v: key[v])
+    shape, granules = body.shape, body.granules
+    return sorted(found, key=lambda v: (-tiles_used(shape, granules, v), -score(shape, granules, v), v[::-1]))
 
 
 def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
@@ -43,16 +50,36 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
         CompileError: no candidate fits SPM, even in the smallest slices.
     """
     pricer = Pricer(body, target, tiles)
-    best: Candidate | None = None
+    found: list[Candidate] = []
     for sharding in shardings(body, tiles) if given is None else [given]:
-        for candidate in _candidates(body, pricer, sharding):
-            if best is None or (candidate.cycles, candidate.steps) < (best.cycles, best.steps):
-                best = candidate
+        found += _candidates(body, pricer, sharding)
+    found.sort(key=_preference)
+    for candidate in found[:_REFINED]:
+        if candidate.cycles - candidate.longest > _WORTH_OVERLAPPING * target.profile.dma_startup_cycles:
+            found += _overlapped(body, pricer, candidate)
+    best = min(found, key=_preference, default=None)
     if best is None:
         names = ", ".join(op.name for op in body.compute) or "a copy"
         capacity = target.spm_allocatable_bytes
         raise CompileError(f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM", op=body.group)
     return best
+
+
+def _preference(candidate: Candidate) -> tuple[int, int]:
+    return candidate.cycles, candidate.steps
+
+
+def _overlapped(body: GroupBody, pricer: Pricer, whole: Candidate) -> Iterator[Candidate]:
+    """The candidate in 2, 4 and 8 steps along each axis, so that a step loads while the one before computes."""
+    tiling = whole.tiling
+    if whole.steps > 1:
+        return
+    for axis, (extent, granule) in enumerate(zip(tiling.slice, body.granules, strict=True)):
+        sizes = _slice_sizes(extent, granule)
+        for steps in (2, 4, 8):
+            size = next((s for s in sizes if ceil_div(extent, s) >= steps), None)
+            if size is not None and ceil_div(extent, size) == steps:
+                yield from pricer.price(Tiling(tiling.sharding, _with(tiling.slice, axis, size)))
 
 
 def _candidates(body: GroupBody, pricer: Pricer, sharding: tuple[int, ...]) -> Iterator[Candidate]:
