@@ -174,6 +174,8 @@ class Block:
         if source is self:
             raise IrError("a block cannot be spliced into itself")
         for op in source:
+            self._check_inside(op)
+        for op in source:
             op.detach()
             self.insert_before(op, anchor)
 
@@ -185,12 +187,20 @@ class Block:
         if op._parent is not None:
             raise IrError(f"{op.name} is in a block already; detach or move it", op)
         if op._regions:
-            region = self._parent
-            while region is not None and region._parent is not None:
-                if region._parent is op:
-                    raise IrError(f"{op.name} cannot be inserted into a block inside itself", op)
-                block = region._parent._parent
-                region = block._parent if block is not None else None
+            self._check_inside(op)
+
+    def _check_inside(self, op: Operation) -> None:
+        """Raise when this block is inside `op`. O(1) when its regions hold no operations, else O(depth)."""
+        region = self._parent
+        if all(block._first is None for inner in op._regions for block in inner._blocks):
+            if region is not None and region._parent is op:
+                raise IrError(f"{op.name} cannot be inserted into a block inside itself", op)
+            return
+        while region is not None and region._parent is not None:
+            if region._parent is op:
+                raise IrError(f"{op.name} cannot be inserted into a block inside itself", op)
+            block = region._parent._parent
+            region = block._parent if block is not None else None
 
     def _unlink(self, op: Operation) -> None:
         before, after = op._previous, op._next

@@ -15,7 +15,7 @@ from .errors import IrError, VerifyError
 from .fields import MISSING
 from .interfaces import InferTypes
 from .location import STATE, python_location
-from .operation import Operation
+from .operation import Operation, discard
 from .traits import SameOperandsAndResultType
 from .types import Type, i64
 from .value import OpOperand, OpResult, as_value
@@ -29,7 +29,7 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
         "as_value": as_value, "dict_attr": dict_attr, "EMPTY_DICT": EMPTY_DICT,
         "STATE": STATE, "getframe": sys._getframe, "python_location": python_location, "definition": d,
         "encode_attributes": _encode_attributes, "infer": _infer, "check_result_types": _check_result_types,
-        "take_region": _take_region, "inferred": d.inferred,
+        "take_region": _take_region, "discard": discard, "inferred": d.inferred,
     }  # fmt: skip
     params = ["self"]
     for f in d.operands:
@@ -93,7 +93,7 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
         body.append(f"regions = ({taken},)")
         body.append("for r in regions: r._parent = self")
         body.append("self._regions = regions")
-    # Everything is checked: from here on nothing can fail, so the chains of the operands may change.
+    # The parts are checked, so the chains of the operands may change; what can still fail discards the operation.
     if fixed:
         for i, f in enumerate(d.operands):
             v = f.name
@@ -109,10 +109,10 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
             "    else: last._next = use",
             "    value._last_use = use",
         ]
-    if hasattr(d.op_class, "initialize"):
-        body.append("self.initialize()")
     body.append("point = STATE.insertion_point")
-    body.append("if point is not None: point.insert(self)")
+    if hasattr(d.op_class, "initialize"):
+        body += ["try: self.initialize()", "except BaseException: discard(self); raise"]
+    body += ["if point is not None:", "    try: point.insert(self)", "    except BaseException: discard(self); raise"]
     source = f"def __init__({', '.join(params)}):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, f"<constructor of {name}>", "exec"), scope)
     return scope["__init__"]

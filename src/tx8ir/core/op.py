@@ -84,12 +84,14 @@ def _accessor(definition: Definition, field: Field) -> property:
 
 def _attribute_accessor(definition: Definition, field: AttributeField) -> property:
     key, default = field.key, None if field.default is MISSING else field.default
+    # A field annotated with an attribute class reads as the attribute itself, not as its value.
+    whole = "Attr" in str(field.annotation).rsplit(".", 1)[-1]
 
     def read(op: Operation) -> Any:
         found = op._attributes.get(key)
         if found is None:
             return default
-        return found if _wants_attribute(definition, field) else found.value
+        return found if whole else found.value
 
     def write(op: Operation, value: Any) -> None:
         codec, optional = definition.codecs[field.name]
@@ -103,11 +105,6 @@ def _attribute_accessor(definition: Definition, field: AttributeField) -> proper
         op.set_attribute(key, encoded)
 
     return property(read, write, doc=field.doc)
-
-
-def _wants_attribute(definition: Definition, field: AttributeField) -> bool:
-    """True for fields annotated with an attribute class: they read as the attribute itself, not as its value."""
-    return "Attr" in str(field.annotation).rsplit(".", 1)[-1]
 
 
 class OpMeta(type):

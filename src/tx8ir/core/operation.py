@@ -4,12 +4,12 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from .attributes import EMPTY_DICT, DictAttr
-from .bulk import bulk
 from .errors import IrError
 from .location import STATE, Location, fuse, python_location
 from .types import Type
@@ -104,9 +104,16 @@ class Operation:
             IrError: an operand is no value, or a region belongs to another operation.
         """
         values = [as_value(v, f"operand {i} of {cls.name}") for i, v in enumerate(operands)]
+        for number, type in enumerate(result_types):
+            if not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
+                raise IrError(f"the type of result {number} of the new {cls.name} is a Type, not {type!r}")
         for number, region in enumerate(regions):
             if region._parent is not None:
                 raise IrError(f"region {number} of the new {cls.name} belongs to a {region._parent.name} already")
+            if any(region is other for other in regions[:number]):
+                raise IrError(f"region {number} of the new {cls.name} is given twice")
+        for number, block in enumerate(successors):
+            _require_block(block, f"successor {number} of the new {cls.name}")
         if location is None:
             location = STATE.location
             if location is None:
@@ -246,6 +253,7 @@ class Operation:
         """Replace one successor. Raises IrError when there is no such successor."""
         if not 0 <= index < len(self._successors):
             raise IrError(f"{self.name} has {len(self._successors)} successors, so no successor {index}", self)
+        _require_block(block, f"successor {index} of {self.name}")
         self._successors = (*self._successors[:index], block, *self._successors[index + 1 :])
 
     def detach(self) -> None:
@@ -286,12 +294,11 @@ class Operation:
                     f"{self.name} cannot be erased: its result {result.index} is used by {user._owner.describe()}", self
                 )
         frame = sys._getframe(1)
-        where = python_location(frame.f_code, frame.f_lasti)
+        self._erase(by, python_location(frame.f_code, frame.f_lasti))
+
+    def _erase(self, by: str, where: Location) -> None:
         self.detach()
-        if self._regions:
-            doomed = list(self.walk())
-        else:
-            doomed = [self]
+        doomed = list(self.walk()) if self._regions else [self]
         # Uses first: operations inside may use each other in any order.
         for op in doomed:
             for use in op._operands:
@@ -312,11 +319,15 @@ class Operation:
                 f"{self.name} has {len(self._results)} results; it cannot be replaced with {len(new)} values", self
             )
         checked = [as_value(v, f"replacement {i} of {self.name}") for i, v in enumerate(new)]
-        if any(v._owner is self for v in checked):
-            raise IrError(f"{self.name} cannot be replaced with its own result", self)
+        for value in checked:
+            if value._owner is self:
+                raise IrError(f"{self.name} cannot be replaced with its own result", self)
+            if self._regions and _is_inside(value, self):
+                raise IrError(f"{self.name} cannot be replaced with a value defined inside it", self)
         for result, value in zip(self._results, checked, strict=True):
             result.replace_all_uses_with(value)
-        self.erase(by)
+        frame = sys._getframe(1)
+        self._erase(by, python_location(frame.f_code, frame.f_lasti))
 
     def is_before(self, other: Operation) -> bool:
         """True when it comes before `other` in their block; amortised O(1). Raises IrError when they share no block."""
@@ -333,14 +344,21 @@ class Operation:
         Args:
             mapping: values outside to use in place of its operands; on return it also maps every copied value.
         """
-        with bulk():
-            return clone_operation(self, cast("dict[Any, Any]", {} if mapping is None else mapping))
+        return _module("cloning").clone_operation(self, {} if mapping is None else mapping)
 
     def fuse_location(self, others: Iterable[Operation], by: str = "") -> None:
         """Let its location also stand for `others`, which the pass `by` merged into it."""
         self._location = fuse((self._location, *(o._location for o in others)), by)
 
     # -- showing --------------------------------------------------------------------------------------------------
+
+    def verify(self) -> None:
+        """Check it and everything inside it. Raises VerifyError listing every fault."""
+        _module("verifier").verify(self)
+
+    def __str__(self) -> str:
+        """The text of it and everything inside it."""
+        return _module("printer").print_op(self)
 
     def describe(self) -> str:
         """Name and place, for a message about this operation."""
@@ -349,6 +367,36 @@ class Operation:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self._operands)} operands, {len(self._results)} results>"
+
+
+def _module(name: str) -> Any:
+    """A module of the core that is loaded when it is first used, because making operations does not need it."""
+    return importlib.import_module(f"{__package__}.{name}")
+
+
+def _require_block(given: object, what: str) -> None:
+    if getattr(given, "_args", None) is None:
+        raise IrError(f"{what} is a Block, not {given!r}")
+
+
+def _is_inside(value: Value, op: Operation) -> bool:
+    """True when the block that defines `value` is in a region of `op`; O(depth)."""
+    block = value.parent_block
+    while block is not None and block._parent is not None:
+        around = block._parent._parent
+        if around is op:
+            return True
+        block = around._parent if around is not None else None
+    return False
+
+
+def discard(op: Operation) -> None:
+    """Undo the construction of an operation that is in no block: its operands lose their uses, its regions are free."""
+    for use in op._operands:
+        unlink(use)
+    for region in op._regions:
+        region._parent = None
+    op._operands = op._regions = ()
 
 
 def create_unchecked(
@@ -485,106 +533,3 @@ class ErasedOperation(Operation):
 
 
 _ALLOWED_ON_ERASED = frozenset({"__class__", "describe", "_next", "_parent", "_regions"})
-
-
-def clone_operation(root: Operation, mapping: dict[Any, Any]) -> Any:
-    """See `Operation.clone`. `mapping` takes values and blocks."""
-    get = mapping.get
-    new_object, operand_class, result_class = object.__new__, OpOperand, OpResult
-    copy = _clone_shallow(root, mapping)
-    # A work item is (block to fill, next operation to copy into it).
-    work: list[tuple[Any, Any]] = []
-    _clone_regions(root, copy, mapping, work)
-    unmapped: list[OpOperand] = []
-    while work:
-        target, op = work.pop()
-        last = target._last
-        while op is not None:
-            # The body of create_unchecked and Block.append once more: cloning is little else.
-            made: Any = new_object(op.__class__)
-            uses: list[OpOperand] = []
-            for old_use in op._operands:
-                old_value = old_use._value
-                value = get(old_value)
-                use = new_object(operand_class)
-                if value is None:
-                    value = old_value
-                    unmapped.append(use)
-                use._owner = made
-                use.index = old_use.index
-                use._value = value
-                use._next = None
-                tail = use._previous = value._last_use
-                if tail is None:
-                    value._first_use = use
-                else:
-                    tail._next = use
-                value._last_use = use
-                uses.append(use)
-            made._operands = tuple(uses)
-            results: list[OpResult] = []
-            for old_result in op._results:
-                result = new_object(result_class)
-                result._owner = made
-                result.index = old_result.index
-                result._type = old_result._type
-                result._first_use = result._last_use = None
-                mapping[old_result] = result
-                results.append(result)
-            made._results = tuple(results)
-            made._attributes = op._attributes
-            made._regions = made._successors = ()
-            made._order = 0
-            made._location = op._location
-            made._next = None
-            made._parent = target
-            made._previous = last
-            if last is None:
-                target._first = made
-            else:
-                last._next = made
-            last = made
-            target._count += 1
-            if op._successors:
-                made._successors = tuple([get(b, b) for b in op._successors])
-            if op._regions:
-                work.append((target, op._next))
-                _clone_regions(op, made, mapping, work)
-                break
-            op = op._next
-        target._last = last
-    for use in unmapped:  # from outside, or defined later in the text (another block, or a cycle)
-        new_value = get(use._value)
-        if new_value is not None:
-            use.set(new_value)
-    return copy
-
-
-def _clone_shallow(op: Operation, mapping: dict[Any, Any]) -> Any:
-    values = [mapping.get(use._value, use._value) for use in op._operands]
-    made = create_unchecked(
-        op.__class__, values, [r._type for r in op._results], op._attributes, (), op._successors, op._location
-    )
-    for old, new in zip(op._results, made._results, strict=True):
-        mapping[old] = new
-    return made
-
-
-def _clone_regions(op: Operation, made: Operation, mapping: dict[Any, Any], work: list[tuple[Any, Any]]) -> None:
-    """Give `made` empty copies of the regions of `op`, and queue their blocks, first block on top."""
-    regions: list[Region] = []
-    blocks: list[tuple[Any, Any]] = []
-    for region in op._regions:
-        copy = region.__class__()
-        copy._parent = made
-        for block in region._blocks:
-            new = block.__class__([a._type for a in block._args])
-            new._parent = copy
-            copy._blocks.append(new)
-            mapping[block] = new
-            for old_arg, new_arg in zip(block._args, new._args, strict=True):
-                mapping[old_arg] = new_arg
-            blocks.append((new, block._first))
-        regions.append(copy)
-    made._regions = tuple(regions)
-    work.extend(reversed(blocks))
