@@ -11,6 +11,8 @@ import attrs
 from tx8ir.sim import SimReport
 
 _COSTLY_ROWS = 10
+_CELL = "vertical-align:top;padding:1px 14px 1px 0;"
+_CAPTION = "caption-side:top;text-align:left;font-weight:bold;white-space:nowrap"
 _NUMBER = re.compile(r"(-|[-+]?\d[\d.,e+-]*|nan|inf)?( ?(%|B|[KMG]iB))?")
 
 
@@ -34,16 +36,17 @@ class Table:
 
     def to_html(self) -> str:
         """The table as an HTML ``<table>`` with its title as caption."""
-        align = ["right" if numeric else "left" for numeric in self.numeric_columns]
+        styles = [f"text-align:{'right' if numeric else 'left'};{_CELL}" for numeric in self.numeric_columns]
+        styles[:-1] = [style + "white-space:nowrap;" for style in styles[:-1]]  # only the last column may wrap
 
         def row(cells: Sequence[str], tag: str) -> str:
-            return "".join(
-                f'<{tag} style="text-align:{a}">{escape(c)}</{tag}>' for a, c in zip(align, cells, strict=True)
-            )
+            return "".join(f'<{tag} style="{s}">{escape(c)}</{tag}>' for s, c in zip(styles, cells, strict=True))
 
         body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in self.rows)
-        caption = f'<caption style="text-align:left;font-weight:bold">{escape(self.title)}</caption>'
-        return f"<table>{caption}<thead><tr>{row(self.header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+        return (
+            f'<table style="border-collapse:collapse;margin:0 0 1em 0"><caption style="{_CAPTION}">{escape(self.title)}'
+            f"</caption><thead><tr>{row(self.header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
+        )
 
     @property
     def numeric_columns(self) -> list[bool]:
