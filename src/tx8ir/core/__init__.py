@@ -21,7 +21,7 @@ from .attributes import (
     scalar_type_of,
 )
 from .block import Block, Region
-from .builder import Builder, detached
+from .builder import Builder, detached, insert_here
 from .bulk import bulk
 from .context import Dialect, IrContext, UnregisteredOp, default_context
 from .dense import DenseAttr
@@ -41,7 +41,7 @@ from .fields import (
     variadic_operand,
     variadic_result,
 )
-from .interfaces import Branch, Compute, Fold, InferTypes, Interface, MemoryEffects, Model
+from .interfaces import Branch, Compute, Fold, Grad, InferTypes, Interface, MemoryEffects, Model, ParameterAccess, ViewLike
 from .location import (
     UNKNOWN,
     FileLocation,
@@ -134,6 +134,7 @@ __all__ = [
     "DenseArrayAttr",
     "DenseAttr",
     "detached",
+    "insert_here",
     "Dialect",
     "DictAttr",
     "DictType",
@@ -171,7 +172,9 @@ __all__ = [
     "ListType",
     "Location",
     "MappedTensor",
+    "Grad",
     "MemoryEffects",
+    "ViewLike",
     "Model",
     "NamedLocation",
     "NoneType",
@@ -187,6 +190,7 @@ __all__ = [
     "OpResult",
     "optional_operand",
     "OptionalOperand",
+    "ParameterAccess",
     "parse",
     "parse_op",
     "ParseError",

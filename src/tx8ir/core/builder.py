@@ -70,6 +70,14 @@ class Builder:
         return f"<Builder {where} of {self.block!r}>"
 
 
+def insert_here(op: OpT) -> OpT:
+    """Insert a detached operation where constructed ones go now, if a builder is active, and return it."""
+    point = STATE.insertion_point
+    if point is not None:
+        point.insert(op)
+    return op
+
+
 @contextmanager
 def detached() -> Generator[None]:
     """Construct operations detached inside the `with`, whatever builder is active around it (passes run anywhere)."""

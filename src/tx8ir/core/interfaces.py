@@ -4,7 +4,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .attributes import Attribute
@@ -110,6 +110,20 @@ class Branch(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
+class ParameterAccess(Interface):
+    """Reads or writes variables of the program's `WeightStore`."""
+
+    __slots__ = ()
+
+    def parameter_reads(self) -> Mapping[str, Type]:
+        """Names of the variables it reads, and the types it reads them as."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    def parameter_writes(self) -> Mapping[str, Type]:
+        """Names of the variables that it may write, or lets others write through an alias; and their types."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
 class MemoryEffects(Interface):
     """Says what storage an operation reads and writes."""
 
@@ -117,4 +131,32 @@ class MemoryEffects(Interface):
 
     def effects(self) -> Any:
         """The effects, in the terms of the dialect (values for tensors, byte ranges for instructions)."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class ViewLike(Interface):
+    """Every result shows elements of the first operand, unchanged, at other places; on a `tensor` it shares storage."""
+
+    __slots__ = ()
+
+    def forward(self, base: Value) -> Sequence[Value]:
+        """The same views of another base of the operand's shape: new operations on `base`, one value per result."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        """Scatter back: `base` where the elements that result `index` shows are those of `value`; new operations."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Grad(Interface):
+    """Differentiates the operation in reverse."""
+
+    __slots__ = ()
+
+    def grad(self, cotangents: Sequence[Value | None]) -> Sequence[Value | None]:
+        """The gradient of a scalar by each operand, from its gradient by each result (None: it does not depend on it).
+
+        Builds operations at the active `Builder`; gradients have the operands' shapes. None for an operand: no gradient
+        flows to it.
+        """
         raise NotImplementedError  # declares the method; op classes that inherit define it

@@ -59,11 +59,62 @@ from .elementwise_unary import (
     TanhOp,
 )
 from .indexing import EmbeddingOp, GatherOp
+from .inplace import (
+    INPLACE_OPS,
+    Abs_Op,
+    Add_Op,
+    Assign_Op,
+    Cos_Op,
+    Divide_Op,
+    Erf_Op,
+    Exp_Op,
+    Fill_Op,
+    FillOp,
+    Floor_Op,
+    Gelu_Op,
+    InplaceOp,
+    LeakyRelu_Op,
+    Log_Op,
+    Maximum_Op,
+    Minimum_Op,
+    Multiply_Op,
+    Pow_Op,
+    Reciprocal_Op,
+    Relu_Op,
+    Rsqrt_Op,
+    Scale_Op,
+    SetValue_Op,
+    Sgd_Op,
+    SgdOp,
+    Sigmoid_Op,
+    Sin_Op,
+    Softmax_Op,
+    Softplus_Op,
+    Sqrt_Op,
+    Square_Op,
+    Subtract_Op,
+    Tanh_Op,
+    inplace_form,
+)
+from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
 from .matmul import MatmulOp
 from .norm import BatchNormOp, LayerNormOp, SoftmaxOp
 from .pool import Pool2dOp
 from .reduce import MaxOp, MeanOp, MinOp, ReductionOp, SumOp
-from .shape import ConcatOp, ExpandOp, FlattenOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp, View
+from .shape import (
+    ConcatOp,
+    ExpandOp,
+    FlattenOp,
+    ReshapeOp,
+    SetValueOp,
+    SliceOp,
+    SplitOp,
+    SqueezeOp,
+    TransposeOp,
+    UnsqueezeOp,
+    View,
+    ViewOp,
+)
 
 relu = ReluOp
 leaky_relu = LeakyReluOp
@@ -129,6 +180,40 @@ full = FullOp
 assign = AssignOp
 feed = FeedOp
 fetch = FetchOp
+relu_ = Relu_Op
+leaky_relu_ = LeakyRelu_Op
+gelu_ = Gelu_Op
+softplus_ = Softplus_Op
+tanh_ = Tanh_Op
+sigmoid_ = Sigmoid_Op
+erf_ = Erf_Op
+exp_ = Exp_Op
+log_ = Log_Op
+sqrt_ = Sqrt_Op
+rsqrt_ = Rsqrt_Op
+reciprocal_ = Reciprocal_Op
+sin_ = Sin_Op
+cos_ = Cos_Op
+floor_ = Floor_Op
+abs_ = Abs_Op
+square_ = Square_Op
+pow_ = Pow_Op
+scale_ = Scale_Op
+add_ = Add_Op
+subtract_ = Subtract_Op
+multiply_ = Multiply_Op
+divide_ = Divide_Op
+maximum_ = Maximum_Op
+minimum_ = Minimum_Op
+softmax_ = Softmax_Op
+fill_ = Fill_Op
+set_value_ = SetValue_Op
+sgd_ = Sgd_Op
+assign_ = Assign_Op
+fill = FillOp
+sgd = SgdOp
+set_value = SetValueOp
+cross_entropy_with_softmax = CrossEntropyWithSoftmaxOp
 
 DIALECT = Dialect(
     "pd",
@@ -197,6 +282,12 @@ DIALECT = Dialect(
         AssignOp,
         FeedOp,
         FetchOp,
+        SetValueOp,
+        FillOp,
+        SgdOp,
+        CrossEntropyWithSoftmaxOp,
+        CrossEntropyWithSoftmaxGradOp,
+        *INPLACE_OPS,
     ],
 )
 """The dialect, with all its operations."""
@@ -209,6 +300,79 @@ __all__ = [
     "ConvolutionOp",
     "ComparisonOp",
     "View",
+    "ViewOp",
+    "InplaceOp",
+    "inplace_form",
+    "INPLACE_OPS",
+    "SetValueOp",
+    "set_value",
+    "CrossEntropyWithSoftmaxOp",
+    "CrossEntropyWithSoftmaxGradOp",
+    "cross_entropy_with_softmax",
+    "Relu_Op",
+    "LeakyRelu_Op",
+    "Gelu_Op",
+    "Softplus_Op",
+    "Tanh_Op",
+    "Sigmoid_Op",
+    "Erf_Op",
+    "Exp_Op",
+    "Log_Op",
+    "Sqrt_Op",
+    "Rsqrt_Op",
+    "Reciprocal_Op",
+    "Sin_Op",
+    "Cos_Op",
+    "Floor_Op",
+    "Abs_Op",
+    "Square_Op",
+    "Pow_Op",
+    "Scale_Op",
+    "Add_Op",
+    "Subtract_Op",
+    "Multiply_Op",
+    "Divide_Op",
+    "Maximum_Op",
+    "Minimum_Op",
+    "Softmax_Op",
+    "Fill_Op",
+    "SetValue_Op",
+    "Sgd_Op",
+    "Assign_Op",
+    "FillOp",
+    "SgdOp",
+    "relu_",
+    "leaky_relu_",
+    "gelu_",
+    "softplus_",
+    "tanh_",
+    "sigmoid_",
+    "erf_",
+    "exp_",
+    "log_",
+    "sqrt_",
+    "rsqrt_",
+    "reciprocal_",
+    "sin_",
+    "cos_",
+    "floor_",
+    "abs_",
+    "square_",
+    "pow_",
+    "scale_",
+    "add_",
+    "subtract_",
+    "multiply_",
+    "divide_",
+    "maximum_",
+    "minimum_",
+    "softmax_",
+    "fill_",
+    "set_value_",
+    "sgd_",
+    "assign_",
+    "fill",
+    "sgd",
     "ReluOp",
     "LeakyReluOp",
     "GeluOp",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,20 @@ from tx8ir.core import (
     InferTypes,
     Op,
     Operand,
+    Operation,
     Pure,
     RankedTensor,
     Result,
     Trait,
     Type,
+    Value,
     VariadicOperand,
     VariadicResult,
+    VerifyError,
+    ViewLike,
+    VTensorType,
     attribute,
+    insert_here,
     operand,
     result,
     variadic_operand,
@@ -50,7 +56,62 @@ class View(Trait):
     """Every result shows elements of the first operand, unchanged, at other places."""
 
 
-class ReshapeOp(Op, Compute, InferTypes, name="pd.reshape", traits=(Pure, View)):
+class ViewOp(Op, Compute, InferTypes, ViewLike, traits=(Pure, View)):
+    """Base of the views: `forward` is the operation itself on another base."""
+
+    def forward(self, base: Value) -> tuple[Value, ...]:
+        types = [_like(r.type, base) for r in self.results]
+        with_base: Operation = type(self).create([base], types, attributes=self.attributes, location=self.location)
+        return insert_here(with_base).results
+
+
+def _like(type_: Type, base: Value) -> Type:
+    """`type_` as a value or a tensor, whichever `base` is."""
+    if not isinstance(type_, RankedTensor):
+        raise VerifyError(f"expected a tensor, not {type_}")
+    return type_.to_vtensor() if isinstance(base.type, VTensorType) else type_.to_tensor()
+
+
+def shape_attribute(value: Value) -> tuple[int, ...]:
+    """The shape of `value` for `pd.reshape`: a dynamic extent is -1. Raises VerifyError when several are dynamic."""
+    type_ = value.type
+    if not isinstance(type_, RankedTensor) or type_.shape.count(DYNAMIC) > 1:
+        raise VerifyError(f"{type_} is no tensor with at most one dynamic extent: no reshape gives its shape")
+    return type_.shape
+
+
+_INT_MAX: Final = 2**31 - 1
+"""A place behind the end of every axis, as Paddle writes it."""
+
+
+def sliced_shape(
+    op: Operation,
+    x: RankedTensor,
+    axes: Sequence[int],
+    starts: Sequence[int],
+    ends: Sequence[int],
+    decrease_axis: Sequence[int],
+) -> tuple[int, ...]:
+    """The shape that a slice of `x` with these attributes has. Raises VerifyError naming the attribute at fault."""
+    if not len(axes) == len(starts) == len(ends):
+        raise fail(
+            op,
+            f"attributes `axes`, `starts` and `ends` have {len(axes)}, {len(starts)} and {len(ends)} entries; "
+            "expected as many of each",
+        )
+    shape = list(x.shape)
+    for axis, start, end in zip(normalize_axes(op, axes, x.rank, attribute="axes"), starts, ends, strict=True):
+        if shape[axis] == DYNAMIC:
+            continue  # how many elements are left is not known either
+        shape[axis] = len(range(shape[axis])[start:end])
+    dropped = normalize_axes(op, decrease_axis, x.rank, attribute="decrease_axis")
+    for axis in dropped:
+        if not extents_match(shape[axis], 1):
+            raise fail(op, f"attribute `decrease_axis` names axis {axis}, cut to {shape[axis]}; expected 1")
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in dropped)
+
+
+class ReshapeOp(ViewOp, name="pd.reshape"):
     """The elements of x, in row-major order, in another shape.
 
     In `shape`, 0 copies the extent of x on that axis and one -1 stands for what is left over.
@@ -88,8 +149,11 @@ class ReshapeOp(Op, Compute, InferTypes, name="pd.reshape", traits=(Pure, View))
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return x.reshape(self._resolve(x.shape))
 
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        return ReshapeOp(value, shape=shape_attribute(base)).out
 
-class FlattenOp(Op, Compute, InferTypes, name="pd.flatten", traits=(Pure, View)):
+
+class FlattenOp(ViewOp, name="pd.flatten"):
     """The axes from `start_axis` to `stop_axis`, both included, as one."""
 
     x: Operand = operand(doc="[...], rank 1 or more")
@@ -112,8 +176,11 @@ class FlattenOp(Op, Compute, InferTypes, name="pd.flatten", traits=(Pure, View))
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return x.reshape(self._flat(x.shape))
 
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        return ReshapeOp(value, shape=shape_attribute(base)).out
 
-class SqueezeOp(Op, Compute, InferTypes, name="pd.squeeze", traits=(Pure, View)):
+
+class SqueezeOp(ViewOp, name="pd.squeeze"):
     """x without the axes in `axis`, which have extent 1 (Paddle skips others); with none given, without every such."""
 
     x: Operand = operand(doc="[...]")
@@ -137,8 +204,11 @@ class SqueezeOp(Op, Compute, InferTypes, name="pd.squeeze", traits=(Pure, View))
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.squeeze(x, axis=self._dropped(x.shape))
 
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        return ReshapeOp(value, shape=shape_attribute(base)).out
 
-class UnsqueezeOp(Op, Compute, InferTypes, name="pd.unsqueeze", traits=(Pure, View)):
+
+class UnsqueezeOp(ViewOp, name="pd.unsqueeze"):
     """x with axes of extent 1 inserted, one after the other: each entry of `axis` is a place in the result so far."""
 
     x: Operand = operand(doc="[...]")
@@ -158,8 +228,11 @@ class UnsqueezeOp(Op, Compute, InferTypes, name="pd.unsqueeze", traits=(Pure, Vi
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return x.reshape(self._grown(x.shape))
 
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        return ReshapeOp(value, shape=shape_attribute(base)).out
 
-class TransposeOp(Op, Compute, InferTypes, name="pd.transpose", traits=(Pure, View)):
+
+class TransposeOp(ViewOp, name="pd.transpose"):
     """out's axis i is x's axis perm[i]."""
 
     x: Operand = operand(doc="[...]")
@@ -176,8 +249,12 @@ class TransposeOp(Op, Compute, InferTypes, name="pd.transpose", traits=(Pure, Vi
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return x.transpose(self.perm)
 
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        rank = len(self.perm)
+        return TransposeOp(value, perm=tuple(sorted(range(rank), key=lambda i: self.perm[i] % rank))).out
 
-class SliceOp(Op, Compute, InferTypes, name="pd.slice", traits=(Pure, View)):
+
+class SliceOp(ViewOp, name="pd.slice"):
     """On each of `axes` the elements from `starts` (included) to `ends` (excluded), step 1, as a Python slice.
 
     Negative places count from the end, places outside are clamped, and the axes in `decrease_axis`, cut to extent 1,
@@ -193,24 +270,7 @@ class SliceOp(Op, Compute, InferTypes, name="pd.slice", traits=(Pure, View)):
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.input, "input")
-        if not len(self.axes) == len(self.starts) == len(self.ends):
-            raise fail(
-                self,
-                f"attributes `axes`, `starts` and `ends` have {len(self.axes)}, {len(self.starts)} and "
-                f"{len(self.ends)} entries; expected as many of each",
-            )
-        shape = list(x.shape)
-        for axis, start, end in zip(
-            normalize_axes(self, self.axes, x.rank, attribute="axes"), self.starts, self.ends, strict=True
-        ):
-            if shape[axis] == DYNAMIC:
-                continue  # how many elements are left is not known either
-            shape[axis] = len(range(shape[axis])[start:end])
-        dropped = self._dropped(x.rank)
-        for axis in dropped:
-            if not extents_match(shape[axis], 1):
-                raise fail(self, f"attribute `decrease_axis` names axis {axis}, cut to {shape[axis]}; expected 1")
-        return (x.with_shape(extent for axis, extent in enumerate(shape) if axis not in dropped),)
+        return (x.with_shape(sliced_shape(self, x, self.axes, self.starts, self.ends, self.decrease_axis)),)
 
     def _dropped(self, rank: int) -> tuple[int, ...]:
         return normalize_axes(self, self.decrease_axis, rank, attribute="decrease_axis")
@@ -221,8 +281,45 @@ class SliceOp(Op, Compute, InferTypes, name="pd.slice", traits=(Pure, View)):
             window[axis] = slice(start, end)
         return np.squeeze(input[tuple(window)], axis=self._dropped(input.ndim))
 
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        return SetValueOp(
+            base, value, axes=self.axes, starts=self.starts, ends=self.ends, decrease_axis=self.decrease_axis
+        ).out
 
-class SplitOp(Op, Compute, InferTypes, name="pd.split", traits=(Pure, View)):
+
+class SetValueOp(Op, Compute, InferTypes, name="pd.set_value", traits=(Pure, HasValueSemantics)):
+    """x where the elements that `pd.slice` with the same attributes takes are those of `value`."""
+
+    x: Operand = operand(doc="[...]")
+    value: Operand = operand(doc="the shape that the slice has, or one that broadcasts to it")
+    axes: tuple[int, ...] = attribute()
+    starts: tuple[int, ...] = attribute(doc="one per entry of `axes`")
+    ends: tuple[int, ...] = attribute(doc="one per entry of `axes`")
+    decrease_axis: tuple[int, ...] = attribute(default=())
+    out: Result = result(doc="the type of `x`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x, value = tensor_operand(self, self.x, "x"), tensor_operand(self, self.value, "value")
+        same_element(self, x=x, value=value)
+        window = sliced_shape(self, x, self.axes, self.starts, self.ends, self.decrease_axis)
+        if value.rank > len(window) or not all(
+            v == 1 or extents_match(v, w) for v, w in zip(value.shape[::-1], window[::-1], strict=False)
+        ):
+            raise fail(self, f"operand `value` has type {value}; expected a shape that broadcasts to {list(window)}")
+        return (make_type((x, value), x.shape, x.element),)
+
+    def compute(self, x: NDArray[Any], value: NDArray[Any]) -> NDArray[Any]:
+        out = np.array(x)
+        window = [slice(None)] * x.ndim
+        for axis, start, end in zip(self.axes, self.starts, self.ends, strict=True):
+            window[axis] = slice(start, end)
+        dropped = normalize_axes(self, self.decrease_axis, x.ndim, attribute="decrease_axis")
+        shown = out[tuple(window)]  # of what `out` holds: basic indexing and squeeze give views
+        np.squeeze(shown, axis=dropped)[...] = value
+        return out
+
+
+class SplitOp(ViewOp, name="pd.split"):
     """x cut along `axis` into pieces of the extents in `sections`; one -1 stands for what is left over.
 
     Paddle's operation gives a list; this one has a result for each piece.
@@ -257,6 +354,16 @@ class SplitOp(Op, Compute, InferTypes, name="pd.split", traits=(Pure, View)):
         ends = np.cumsum(self._sections(x.shape[self.axis]))
         pieces = tuple(np.split(x, ends[:-1].tolist(), axis=self.axis))
         return pieces[0] if len(pieces) == 1 else pieces
+
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        x = tensor_operand(self, self.x, "x")
+        axis = normalize_axis(self, self.axis, x.rank)
+        sections = self._sections(x.shape[axis])
+        if -1 in sections[:index]:
+            raise fail(self, f"piece {index} starts behind a section of dynamic extent")
+        start = sum(sections[:index])
+        end = x.shape[axis] if sections[index] == -1 else start + sections[index]
+        return SetValueOp(base, value, axes=(axis,), starts=(start,), ends=(_INT_MAX if end == -1 else end,)).out
 
 
 class ConcatOp(Op, Compute, InferTypes, name="pd.concat", traits=(Pure, HasValueSemantics)):

@@ -1,0 +1,235 @@
+"""In-place operations: `foo_` writes what `foo` computes into the storage of its first operand, a `!pd.tensor`.
+
+`foo_` has the operands and attributes of `foo`, its `counterpart`; its result is another name of the first operand.
+Each class here is derived from its counterpart by `inplace`, so that the two cannot differ.
+"""
+
+# A twin is an operation of another class on the same slots.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import (
+    Compute,
+    HasValueSemantics,
+    InferTypes,
+    Inplace,
+    Op,
+    Operand,
+    Operation,
+    Pure,
+    Result,
+    TensorType,
+    Type,
+    Value,
+    attribute,
+    operand,
+    result,
+)
+
+from .creation import AssignOp
+from .elementwise_binary import AddOp, DivideOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
+from .elementwise_unary import (
+    AbsOp,
+    CosOp,
+    ErfOp,
+    ExpOp,
+    FloorOp,
+    GeluOp,
+    LeakyReluOp,
+    LogOp,
+    PowOp,
+    ReciprocalOp,
+    ReluOp,
+    RsqrtOp,
+    ScaleOp,
+    SigmoidOp,
+    SinOp,
+    SoftplusOp,
+    SqrtOp,
+    SquareOp,
+    TanhOp,
+)
+from .inference import extents_match, fail, make_type, same_element, tensor_operand
+from .norm import SoftmaxOp
+from .shape import SetValueOp
+
+OpT = TypeVar("OpT", bound=Op)
+
+
+class FillOp(Op, Compute, InferTypes, name="pd.fill", traits=(Pure, HasValueSemantics)):
+    """A tensor like `x` whose elements are all `value`."""
+
+    x: Operand = operand(doc="[...]")
+    value: float = attribute(default=0.0)
+    out: Result = result(doc="the type of `x`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x", kind="number")
+        if not x.element.is_float and not self.value.is_integer():
+            raise fail(self, f"attribute `value` is {self.value}; expected a whole number for a tensor of {x.element}")
+        return (x,)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.full_like(x, self.value)
+
+
+class SgdOp(Op, Compute, InferTypes, name="pd.sgd", traits=(Pure, HasValueSemantics)):
+    """One step of gradient descent: out = param - learning_rate * grad."""
+
+    param: Operand = operand(doc="[...], floating-point")
+    learning_rate: Operand = operand(doc="[1] or []")
+    grad: Operand = operand(doc="the shape of `param`")
+    out: Result = result(doc="the type of `param`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        param = tensor_operand(self, self.param, "param", kind="float")
+        rate = tensor_operand(self, self.learning_rate, "learning_rate", kind="float")
+        grad = tensor_operand(self, self.grad, "grad", kind="float")
+        same_element(self, param=param, learning_rate=rate, grad=grad)
+        if rate.shape not in ((), (1,)):
+            raise fail(self, f"operand `learning_rate` has type {rate}; expected one element, of shape [1] or []")
+        if grad.rank != param.rank or not all(map(extents_match, grad.shape, param.shape)):
+            raise fail(self, f"operand `grad` has type {grad}; expected the shape of `param` {param}")
+        return (make_type((param, rate, grad), param.shape, param.element),)
+
+    def compute(self, param: NDArray[Any], learning_rate: NDArray[Any], grad: NDArray[Any]) -> NDArray[Any]:
+        return param - learning_rate * grad
+
+
+class InplaceOp(Op, Compute, InferTypes, traits=(Inplace,)):
+    """Base of the in-place operations.
+
+    The first operand is a `!pd.tensor`. `compute` gives its new content; the result is an alias of the operand.
+    """
+
+    counterpart: ClassVar[type[Op]]
+    """The operation without effect that computes the new content."""
+
+    def value_operands(self, operands: Sequence[Value]) -> Sequence[Value]:
+        """The operands of the counterpart, from values that stand for the operands of this operation."""
+        return operands
+
+    def value_form(self, operands: Sequence[Value]) -> Operation:
+        """The counterpart on values that stand for the operands: a new, detached operation with one result."""
+        given = self.value_operands(operands)
+        found = self.results[0].type
+        assert isinstance(found, TensorType)  # infer_types
+        return self.counterpart.create(given, [found.to_vtensor()], attributes=self.attributes, location=self.location)
+
+    def _twin(self) -> Any:
+        """The counterpart on the slots of this operation: to be asked, not to be changed or kept."""
+        twin: Any = object.__new__(self.counterpart)
+        twin._operands, twin._attributes, twin._results = self._operands, self._attributes, ()
+        twin._parent, twin._location, twin._regions, twin._successors = None, self._location, (), ()
+        return twin
+
+    def infer_types(self) -> tuple[Type, ...]:
+        storage = self.operands[0].type
+        if not isinstance(storage, TensorType):
+            raise fail(self, f"operand 0 has type {storage}; expected a !pd.tensor, whose storage is written")
+        inferred = self._twin().infer_types()
+        if inferred[0] is not storage:
+            raise fail(self, f"{self.counterpart.name} gives {inferred[0]}; expected the type of operand 0, {storage}")
+        return (storage,)
+
+    def compute(self, *operands: NDArray[Any]) -> NDArray[Any]:
+        return self._twin().compute(*operands)
+
+
+def inplace(counterpart: type[OpT]) -> type[OpT]:
+    """The in-place form of an op class with one result: `pd.relu_` of `pd.relu`.
+
+    To a type checker it looks like the counterpart, whose constructor it has; at run time it is an `InplaceOp`.
+    """
+    definition = counterpart.definition
+    fields = [*definition.operands, *definition.attributes, *definition.results]
+    namespace: dict[str, Any] = {field.name: copy.copy(field) for field in fields}
+    first = definition.operands[0].name
+    namespace |= {
+        "__doc__": f"`{counterpart.name}` written into the storage of `{first}`, which the result is an alias of.",
+        "__module__": __name__,
+        "__qualname__": counterpart.__name__.removesuffix("Op") + "_Op",
+        "__annotations__": {field.name: field.annotation for field in fields},
+        "counterpart": counterpart,
+    }
+    made = type(Op)(namespace["__qualname__"], (InplaceOp,), namespace, name=f"{counterpart.name}_", traits=())
+    return cast("type[OpT]", made)
+
+
+class Assign_Op(InplaceOp, name="pd.assign_"):
+    """Makes `value` the content of the storage of `x`."""
+
+    counterpart = AssignOp
+
+    x: Operand = operand(doc="[...], a !pd.tensor")
+    value: Operand = operand(doc="[...], of the shape and element type of `x`")
+    out: Result = result(doc="an alias of `x`")
+
+    def value_operands(self, operands: Sequence[Value]) -> Sequence[Value]:
+        return operands[1:]
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x, value = tensor_operand(self, self.x, "x"), tensor_operand(self, self.value, "value")
+        if not isinstance(x, TensorType):
+            raise fail(self, f"operand `x` has type {x}; expected a !pd.tensor, whose storage is written")
+        if value.to_tensor() is not x:
+            raise fail(self, f"operand `value` has type {value}; expected the shape and element type of `x`, {x}")
+        return (x,)
+
+    def compute(self, x: NDArray[Any], value: NDArray[Any]) -> NDArray[Any]:
+        return value
+
+
+Relu_Op = inplace(ReluOp)
+LeakyRelu_Op = inplace(LeakyReluOp)
+Gelu_Op = inplace(GeluOp)
+Softplus_Op = inplace(SoftplusOp)
+Tanh_Op = inplace(TanhOp)
+Sigmoid_Op = inplace(SigmoidOp)
+Erf_Op = inplace(ErfOp)
+Exp_Op = inplace(ExpOp)
+Log_Op = inplace(LogOp)
+Sqrt_Op = inplace(SqrtOp)
+Rsqrt_Op = inplace(RsqrtOp)
+Reciprocal_Op = inplace(ReciprocalOp)
+Sin_Op = inplace(SinOp)
+Cos_Op = inplace(CosOp)
+Floor_Op = inplace(FloorOp)
+Abs_Op = inplace(AbsOp)
+Square_Op = inplace(SquareOp)
+Pow_Op = inplace(PowOp)
+Scale_Op = inplace(ScaleOp)
+Add_Op = inplace(AddOp)
+Subtract_Op = inplace(SubtractOp)
+Multiply_Op = inplace(MultiplyOp)
+Divide_Op = inplace(DivideOp)
+Maximum_Op = inplace(MaximumOp)
+Minimum_Op = inplace(MinimumOp)
+Softmax_Op = inplace(SoftmaxOp)
+Fill_Op = inplace(FillOp)
+SetValue_Op = inplace(SetValueOp)
+Sgd_Op = inplace(SgdOp)
+
+INPLACE_OPS: tuple[type[Op], ...] = (
+    Relu_Op, LeakyRelu_Op, Gelu_Op, Softplus_Op, Tanh_Op, Sigmoid_Op, Erf_Op, Exp_Op, Log_Op, Sqrt_Op, Rsqrt_Op,
+    Reciprocal_Op, Sin_Op, Cos_Op, Floor_Op, Abs_Op, Square_Op, Pow_Op, Scale_Op, Add_Op, Subtract_Op, Multiply_Op,
+    Divide_Op, Maximum_Op, Minimum_Op, Softmax_Op, Fill_Op, SetValue_Op, Sgd_Op, Assign_Op,
+)  # fmt: skip
+"""Every in-place operation of the dialect."""
+
+
+def inplace_form(op_class: type[Operation]) -> type[Op] | None:
+    """The in-place operation whose counterpart is `op_class`, or None."""
+    return _BY_COUNTERPART.get(op_class)
+
+
+_BY_COUNTERPART: dict[type[Operation], type[Op]] = {
+    cast("type[InplaceOp]", made).counterpart: made for made in INPLACE_OPS if made is not Assign_Op
+}
