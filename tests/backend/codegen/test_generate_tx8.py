@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 
 from tx8ir.backend.codegen import GenerateTx8
+from tx8ir.core import parse
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation
+from tx8ir.sim import Simulator
 from tx8ir.target.formats import F32
 from tx8ir.target.layout import pack
 from tx8ir.testing.kernels import Operand, run_kernel
@@ -91,3 +94,50 @@ def test_addresses_come_first() -> None:
     run.group.remove_attribute("ddr_addr")
     with pytest.raises(PassError, match="run allocate-ddr first"):
         PassManager((GenerateTx8(),)).run(run.allocated)
+
+
+TWO_GROUPS = """
+module {
+  func.func @main(%a: T) -> tuple<T> {
+    %0 = "tx8be.Input"(%a) {DEV} : (T) -> T
+    %1 = "tx8be.Group"(%0) ({
+    ^bb0(%x: T):
+      %l = "tx8be.LoadVar"(%x) {DEV} : (T) -> T
+      %y = "tx8be.Relu"(%l) {DEV} : (T) -> T
+      %s = "tx8be.StoreVar"(%y) {DEV} : (T) -> T
+      "tx8be.Return"(%s) : (T) -> ()
+    }) {group_id = 0 : i64, group_tag = 0 : i64, layer = 1 : i64, need_barrier = true} : (T) -> T
+    %2 = "tx8be.Group"(%1) ({
+    ^bb0(%x: T):
+      %l = "tx8be.LoadVar"(%x) {DEV} : (T) -> T
+      %c = "tx8be.LoadConst"() {DEV, id = 0 : i64, name = "w", bypasscodegen = false} : () -> T
+      %y = "tx8be.Mul"(%l, %c) {DEV} : (T, T) -> T
+      %s = "tx8be.StoreVar"(%y) {DEV} : (T) -> T
+      "tx8be.Return"(%s) : (T) -> ()
+    }) {group_id = 1 : i64, group_tag = 0 : i64, layer = 0 : i64, need_barrier = true} : (T) -> T
+    %3 = "tx8be.Tuple"(%2) : (T) -> tuple<T>
+    %4 = "tx8be.Output"(%3) : (tuple<T>) -> tuple<T>
+    return %4 : tuple<T>
+  }
+}
+"""
+
+
+def test_constants_load_before_the_barrier_that_values_wait_for() -> None:
+    text = re.sub(r"\bT\b", "!pd.vtensor<32x64xf32>", TWO_GROUPS)
+    program = parse(text.replace("DEV", 'dev_info = #tx8be.dev_attr<{mem_layout = "Cx"}>'))
+    x, w = data(32, 64), data(32, 64) + 1
+    program.weights.add("w", w)
+    PassManager.parse("shard-and-split,allocate-spm,allocate-ddr,generate-tx8").run(program)
+    sources = [op.source for op in program.module.walk() if hasattr(op, "source")]
+    assert sources == [
+        *("group 0 LoadVar", "group 0 Relu", "group 0 StoreVar"),
+        "group 1 LoadConst",
+        "barrier before group 1",
+        *("group 1 LoadVar", "group 1 Mul", "group 1 StoreVar"),
+    ]
+    simulator = Simulator(program)
+    result = simulator.run({"arg0": x})
+    np.testing.assert_allclose(result.outputs["result0"], np.maximum(x, 0) * w, rtol=1e-6)
+    loads = {op.source: op.spm for op in program.module.walk() if op.name == "tx8.rdma"}
+    assert loads["group 0 LoadVar"] < (0x20000,) < loads["group 1 LoadConst"], "from both ends of SPM"

@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from tx8ir.backend.codegen.group_code import emit_group
+from tx8ir.backend.codegen.group_code import GroupCode
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import backend_ops
 from tx8ir.backend.memory.allocate_ddr import result_values
@@ -29,7 +29,8 @@ class GenerateTx8(Pass):
 
     Every constant, input and result gets a DDR segment, the variables share one (`scratch`). The program's public names
     become `tx8.input` and `tx8.output`. A group's instructions follow those of the groups before it; a barrier
-    stands behind a group with `need_barrier` when instructions follow. Groups that alias DDR give none.
+    stands behind a group with `need_barrier` when instructions follow, but the next group's loads of constants come
+    before it: they need no other tile's results. Groups that alias DDR give no instruction.
 
     Assumes: `allocate-spm` and `allocate-ddr` ran. Raises `CompileError` when a value's layouts do not agree.
     """
@@ -47,10 +48,12 @@ class GenerateTx8(Pass):
             for group in backend_ops(program):
                 if not isinstance(group, tx8be.GroupOp) or group.group_tag == 2:
                     continue
+                code = GroupCode(group)
+                made = code.emit_constants()
                 if pending:
                     tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=f"barrier before group {group.group_id}")
                 tiles.update(region_tiles(group))
-                self.count("instructions", emit_group(group))
+                self.count("instructions", made + code.emit())
                 self.count("groups")
                 pending = group.need_barrier
         module = program.module
@@ -108,13 +111,7 @@ def _ports(program: Program) -> None:
             tx8.InputOp(
                 port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value
             )
-    for name, value in zip(_result_names(program, len(results.xs)), results.xs, strict=True):
+    for name, value in zip(program.outputs, results.xs, strict=True):
         tx8.OutputOp(
             port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value
         )
-
-
-def _result_names(program: Program, count: int) -> tuple[str, ...]:
-    """The public names of the elements of the result tuple."""
-    names = program.main.attributes.get("result_names")
-    return tuple(f"result{i}" for i in range(count)) if names is None else tuple(names.value)

@@ -22,7 +22,7 @@ from tx8ir.core import Operation, Value
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
 
-__all__ = ["emit_group", "source_name"]
+__all__ = ["GroupCode", "source_name"]
 
 
 def source_name(op: Operation, group: tx8be.GroupOp) -> str:
@@ -48,17 +48,16 @@ class _TileClass:
         return [box for s in self.slices if (box := s.boxes[position]) is not None]
 
 
-def emit_group(group: tx8be.GroupOp) -> int:
-    """Builds the instructions of `group` at the current insertion point; returns how many.
+class GroupCode:
+    """The instructions of one group, built at the current insertion point.
+
+    `emit_constants` comes first and `emit` after it; what they give is the number of instructions.
 
     Raises:
         CompileError: a load's or the store's layout is not that of the value in DDR (an error of an earlier pass), or
             an attribute of an earlier pass is missing.
     """
-    return _GroupCode(group).emit()
 
-
-class _GroupCode:
     def __init__(self, group: tx8be.GroupOp) -> None:
         self.group = group
         self.body = body = GroupBody.of(group)
@@ -69,29 +68,53 @@ class _GroupCode:
         self.addresses = [_buffers(value) for value in body.values]
         self.load_addresses = [_load_address(load) for load in body.loads]
         self.store_address = address_of(group.outs[0])
+        self._latest: tuple[tuple[int, ...] | None, list[_TileClass]] = (None, [])
+
+    def emit_constants(self) -> int:
+        """The loads of constants in the first time step. They depend on no other group."""
+        return self._loads(0, next(iter(self.steps.indices())), tx8be.LoadConstOp)
 
     def emit(self) -> int:
+        """Everything else: loads, compute ops and store of every time step."""
         made = 0
         for number, index in enumerate(self.steps.indices()):
+            made += self._loads(number, index, tx8be.LoadVarOp)
+            if number:
+                made += self._loads(number, index, tx8be.LoadConstOp)
             classes = self._classes(index)
-            placed = [step_buffer(number, addresses) for addresses in self.addresses]
-            for i, load in enumerate(self.body.loads):
-                if number == 0 or i not in self.kept:
-                    made += self._phase(classes, load, partial(self._load, i, placed[i]))
+            placed = self._placed(number)
             for k, op in enumerate(self.body.compute):
                 made += self._phase(classes, op, partial(self._compute, k, placed))
             made += self._phase(classes, self.body.store, partial(self._store, placed))
         return made
 
-    def _classes(self, index: Sequence[int]) -> list[_TileClass]:
+    def _placed(self, number: int) -> list[int]:
+        """The SPM address of every value in a time step."""
+        return [step_buffer(number, addresses) for addresses in self.addresses]
+
+    def _loads(self, number: int, index: tuple[int, ...], kind: type[LoadOp]) -> int:
+        """The loads of one kind in a time step."""
+        made = 0
+        placed = self._placed(number)
+        classes = self._classes(index)
+        for i, load in enumerate(self.body.loads):
+            if isinstance(load, kind) and (number == 0 or i not in self.kept):
+                made += self._phase(classes, load, partial(self._load, i, placed[i]))
+        return made
+
+    def _classes(self, index: tuple[int, ...]) -> list[_TileClass]:
         """Partition of the tiles with work in a step: equal forms of slices, equal structure of loads and store."""
+        if self._latest[0] == index:
+            return self._latest[1]
         found: dict[object, list[tuple[int, GroupSlice]]] = {}
         for position, tile in enumerate(self.tile_ids):
             group_slice = self.steps.of(position, index)
             if group_slice is not None:
                 key = (group_slice.form, self._transfers(group_slice))
                 found.setdefault(key, []).append((tile, group_slice))
-        return [_TileClass(tuple(t for t, _ in rows), tuple(s for _, s in rows)) for rows in found.values()]
+        classes = [_TileClass(tuple(t for t, _ in rows), tuple(s for _, s in rows)) for rows in found.values()]
+        self._latest = (index, classes)
+        return classes
 
     def _transfers(self, group_slice: GroupSlice) -> tuple[object, ...]:
         """The structure of the DMA of every value that is moved."""

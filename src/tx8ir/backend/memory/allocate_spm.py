@@ -41,7 +41,8 @@ class AllocateSpm(Pass):
     """Places the values and temporaries of every group in SPM.
 
     Leaves `dev_info.mem_addr` (one address per buffer) on loads and compute ops, `imm_addr` and `imm_size` on compute
-    ops and `spm_alloc_size` on the group. Groups run one after the other on a tile, so each has the whole SPM.
+    ops and `spm_alloc_size` on the group. Groups run one after the other on a tile, so each has the whole SPM; they
+    take the low and the high end of it in turn, so that a group's constants can load while the one before computes.
     `max_nodes` bounds the exact search behind the heuristics.
 
     Assumes: `shard-and-split` ran (with the same `spm_bytes`). Raises `CompileError` when a group does not fit.
@@ -53,11 +54,11 @@ class AllocateSpm(Pass):
 
     def run(self, program: Program) -> None:
         target = target_with(self.spm_bytes)
-        for group in backend_ops(program):
-            if isinstance(group, tx8be.GroupOp) and group.group_tag != 2:
-                self._allocate(GroupBody.of(group), target)
+        groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp) and op.group_tag != 2]
+        for number, group in enumerate(groups):
+            self._allocate(GroupBody.of(group), target, high=number % 2 == 1)
 
-    def _allocate(self, body: GroupBody, target: Target) -> None:
+    def _allocate(self, body: GroupBody, target: Target, high: bool) -> None:
         tiling, buffers = read_tiling(body)
         steps = GroupSteps.make(body, tiling, len(region_tiles(body.group)))
         forms: dict[object, GroupSlice] = {}
@@ -83,6 +84,8 @@ class AllocateSpm(Pass):
             raise CompileError(
                 f"the group needs more than the {target.spm_allocatable_bytes} bytes of SPM", op=body.group
             )
+        if high:
+            plan = plan.moved(target.spm_allocatable_bytes - plan.size)
         for i, value in enumerate(body.values):
             op = value.defining_op
             assert isinstance(op, BackendOp)

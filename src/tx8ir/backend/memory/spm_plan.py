@@ -16,14 +16,22 @@ __all__ = ["SpmPlan", "plan_spm"]
 
 @attrs.frozen
 class SpmPlan:
-    """Addresses in SPM. `values[i]` has one address per buffer of `GroupBody.values[i]`; `imm` is ``(address, bytes)``
-    of each compute op's temporaries; `size` counts the bytes in use, `bound` the peak of live bytes.
+    """Addresses in SPM, from the low end.
+
+    `values[i]` has one address per buffer of `GroupBody.values[i]`; `imm` is ``(address, bytes)`` of each compute op's
+    temporaries; `size` counts the bytes in use, `bound` the peak of live bytes.
     """
 
     values: tuple[tuple[int, ...], ...]
     imm: tuple[tuple[int, int], ...]
     size: int
     bound: int
+
+    def moved(self, distance: int) -> SpmPlan:
+        """The plan with all addresses raised by `distance` bytes."""
+        values = tuple(tuple(address + distance for address in addresses) for addresses in self.values)
+        imm = tuple((address + distance if size else 0, size) for address, size in self.imm)
+        return attrs.evolve(self, values=values, imm=imm)
 
 
 def plan_spm(

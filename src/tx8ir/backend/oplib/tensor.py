@@ -149,13 +149,24 @@ class Tsr:
     def covers_blocks(self, start: int, extent: int) -> bool:
         """Whether the slice of channels ``[start, start + extent)`` has no padding lane but those of this tensor.
 
-        True for cuts at channel blocks, and for cuts inside a block whose extent is a full C0 tail (4, 8, 16, 32, …).
+        True for cuts at channel blocks, and for cuts inside one block whose extent is a full C0 tail (4, 8, 16, 32, …).
         """
         if not self.blocked:
             return True
         block, stop = self.format.block, start + extent
         at_blocks = start % block == 0 and (stop == self.channels or stop % block == 0)
-        return at_blocks or aligned_channels(extent, self.format) == extent
+        inside_one = start // block == (stop - 1) // block
+        return at_blocks or (inside_one and aligned_channels(extent, self.format) == extent)
+
+    def channel_phase(self, start: int) -> tuple[int, bool]:
+        """Where in a block channel `start` lies and whether that block is the C0 tail.
+
+        Slices of equal extents whose starts agree in this move by the same strides.
+        """
+        if not self.blocked:
+            return 0, False
+        block = self.format.block
+        return start % block, start >= channel_blocking(self.channels, self.format).cx * block
 
     def padded(self) -> Tsr:
         """The tensor whose logical channels are this one's lanes: the same bytes, without padding."""

@@ -57,12 +57,15 @@ class GroupSlice:
     needs: tuple[tuple[Box | None, ...], ...]
     pads: tuple[tuple[int, int, int, int], ...]
 
+    phases: tuple[tuple[int, bool] | None, ...]
+    """`Tsr.channel_phase` of every box."""
+
     @cached_property
     def form(self) -> tuple[object, ...]:
         """Equal for slices that the same instructions compute, up to DDR addresses."""
         extents = tuple(None if box is None else box.extent for box in self.boxes)
         needs = tuple(tuple(None if box is None else box.extent for box in boxes) for boxes in self.needs)
-        return extents, needs, self.pads
+        return extents, needs, self.pads, self.phases
 
 
 @attrs.frozen(slots=False)
@@ -158,7 +161,11 @@ class GroupBody:
             return None  # a reader inside the group needs more of the result than this slice stores
         if out.rank and not self.tensors[position].covers_blocks(*out.axis(-1)):
             return None  # the store would write padding over elements
-        return GroupSlice(tuple(boxes), tuple(needs), tuple(pads))
+        phases = tuple(
+            None if box is None or not box.rank else tensor.channel_phase(box.start[-1])
+            for tensor, box in zip(self.tensors, boxes, strict=True)
+        )
+        return GroupSlice(tuple(boxes), tuple(needs), tuple(pads), phases)
 
     @cached_property
     def _all_granules(self) -> tuple[tuple[int | None, ...], ...]:
