@@ -114,6 +114,9 @@ def struct_attr(name: str) -> Callable[[S_], S_]:
         if not hasattr(cls, "__attrs_attrs__") or not issubclass(cls, StructAttr):
             raise TypeError(f"{cls.__name__} is no attrs subclass of StructAttr")
         cls.attr_name = name
+        # Equal instances are one object; compared by value, 0.0 and -0.0 or 1 and True would be mixed up.
+        cls.__eq__ = object.__eq__
+        cls.__hash__ = object.__hash__
         return cls
 
     return register
