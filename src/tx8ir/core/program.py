@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from .block import Block, Region
 from .context import IrContext, default_context
+from .definition import SEGMENTS
 from .errors import IrError, ParseError
+from .interfaces import ParameterAccess
+from .op import Op
 from .operation import Operation
 from .parser import parse_op
 from .printer import print_op
-from .types import FunctionType, TupleType, Type
+from .safetensors import WeightError
+from .types import DYNAMIC, FunctionType, RankedTensor, TupleType, Type
 from .verifier import verify
 from .weights import WeightStore
 
@@ -26,19 +30,29 @@ class Program:
 
     Args:
         module: a detached `builtin.module`.
-        weights: the variables it reads; an empty store by default. Several programs may share one.
+        weights: the variables it reads and writes; an empty store by default. Several programs may share one: each is
+            attached to it, now and when `weights` is assigned.
 
     Raises:
         IrError: `module` is not a detached `builtin.module`.
     """
 
-    __slots__ = ("module", "weights")
+    __slots__ = ("__weakref__", "_weights", "module")
 
     def __init__(self, module: Operation, weights: WeightStore | None = None) -> None:
         if module.name != "builtin.module" or module.parent is not None:
             raise IrError(f"a program holds a detached builtin.module, not {module!r}")
         self.module = module
         self.weights = WeightStore() if weights is None else weights
+
+    @property
+    def weights(self) -> WeightStore:
+        return self._weights
+
+    @weights.setter
+    def weights(self, store: WeightStore) -> None:
+        self._weights = store
+        store.attach(self)
 
     @classmethod
     def empty(cls) -> Program:
@@ -95,32 +109,88 @@ class Program:
         """The graph copied; the store copied shallowly, so that both share the data."""
         return Program(self.module.clone(), self.weights.copy())
 
-    def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write `graph.mlir` and `weights.safetensors` into `folder`, which is made when missing."""
+    # -- parameters -----------------------------------------------------------------------------------------------
+
+    def written_parameters(self) -> frozenset[str]:
+        """Names of the variables that an operation of this program may write, through an alias too; O(operations)."""
+        names: set[str] = set()
+        for op in self.module.walk():
+            access = op.interface(ParameterAccess)
+            if access is not None:
+                names.update(access.parameter_writes())
+        return frozenset(names)
+
+    def mutable_parameters(self) -> frozenset[str]:
+        """Names of the variables that may change: a program attached to the store may write them, or the store says so.
+
+        O(operations of the programs attached to the store).
+        """
+        names = {name for name, variable in self.weights.items() if variable.is_mutable}
+        return frozenset(names.union(*(cast(Program, p).written_parameters() for p in self.weights.users)))
+
+    def recompute_mutability(self) -> None:
+        """Set `is_mutable` of every variable of the store: whether a program attached to the store may write it."""
+        written = frozenset[str]().union(*(cast(Program, p).written_parameters() for p in self.weights.users))
+        for name, variable in self.weights.items():
+            variable.is_mutable = name in written
+
+    def _check_parameters(self) -> None:
+        """Raise WeightError when an operation reads or writes a variable of the store as another type than it has."""
+        for op in self.module.walk():
+            access = op.interface(ParameterAccess)
+            if access is None:
+                continue
+            for name, type in (*access.parameter_reads().items(), *access.parameter_writes().items()):
+                variable = self.weights.get(name)
+                if variable is not None and isinstance(type, RankedTensor) and not _fits(variable.type, type):
+                    raise WeightError(f"weight {name!r} is {variable.type}; {op.describe()} declares it as {type}")
+
+    # -- files ----------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str], *, runtime_attributes: bool = False) -> None:
+        """Write `graph.mlir` and `weights.safetensors` into `folder`, which is made when missing.
+
+        Args:
+            folder: where to write.
+            runtime_attributes: also write the attributes that the operations do not declare. They help a computation
+                and never change its meaning, so an export does without them.
+        """
         path = Path(folder)
         path.mkdir(parents=True, exist_ok=True)
-        (path / GRAPH_FILE).write_text(str(self) + "\n", encoding="utf-8")
+        module = self.module if runtime_attributes else without_runtime_attributes(self.module)
+        (path / GRAPH_FILE).write_text(print_op(module) + "\n", encoding="utf-8")
         self.weights.save(path / WEIGHTS_FILE)
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], *, context: IrContext | None = None) -> Program:
+    def load(
+        cls,
+        folder: str | os.PathLike[str],
+        *,
+        weights: WeightStore | None = None,
+        context: IrContext | None = None,
+    ) -> Program:
         """Read what `save` wrote; data stays in the file until it is used.
 
-        Every variable is immutable on load, but for those that a `set_parameter` of the graph writes.
+        Every variable is then mutable exactly when a program attached to the store may write it.
+
+        Args:
+            folder: where `save` wrote.
+            weights: a store to use instead of the one in `folder`, shared with the programs that use it already.
+            context: the dialects that are known; by default those of the default context.
 
         Raises:
-            FileNotFoundError: no graph in `folder`. ParseError, VerifyError, WeightError: a file that is not right.
+            FileNotFoundError: no graph in `folder`. ParseError: the graph is no IR. WeightError: a weight file that is
+                not right, or a variable that the graph declares as another type.
         """
         path = Path(folder)
         program = parse(path / GRAPH_FILE, context=context)
-        weights = path / WEIGHTS_FILE
-        if weights.exists():
-            program.weights = WeightStore.load(weights)
-        for variable in program.weights.values():
-            variable.is_mutable = False
-        for op in program.module.walk():
-            if op.name == "builtin.set_parameter" and op.attributes["name"].value in program.weights:
-                program.weights[op.attributes["name"].value].is_mutable = True
+        file = path / WEIGHTS_FILE
+        if weights is not None:
+            program.weights = weights
+        elif file.exists():
+            program.weights = WeightStore.load(file)
+        program._check_parameters()
+        program.recompute_mutability()
         return program
 
     def __str__(self) -> str:
@@ -133,6 +203,32 @@ class Program:
     def _repr_html_(self) -> str:
         text = "".join(_HTML_ESCAPES.get(c, c) for c in str(self))
         return f"<details open><summary>{repr(self)[1:-1]}</summary><pre>{text}</pre></details>"
+
+
+def without_runtime_attributes(root: Operation) -> Operation:
+    """A copy of `root` in which the defined operations have the attributes that they declare, and no others."""
+    copy = root.clone()
+    shown: dict[Any, Any] = {}
+    for op in copy.walk():
+        if not isinstance(op, Op):
+            continue  # what an operation of an unknown dialect declares is not known
+        key = (op.__class__, op.attributes)
+        kept = shown.get(key)
+        if kept is None:
+            declared = {f.key for f in op.definition.attributes} | {SEGMENTS}
+            kept = shown[key] = {k: v for k, v in op.attributes.items() if k in declared}
+        if len(kept) < len(op.attributes):
+            op.set_attributes(kept)
+    return copy
+
+
+def _fits(stored: RankedTensor, declared: RankedTensor) -> bool:
+    """Whether a variable can be used as `declared`: dynamic extents match any."""
+    return (
+        stored.element is declared.element
+        and stored.rank == declared.rank
+        and all(d in (s, DYNAMIC) for s, d in zip(stored.shape, declared.shape, strict=True))
+    )
 
 
 def parse(

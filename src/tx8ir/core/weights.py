@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from io import BufferedWriter
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeGuard, cast, runtime_checkable
+from weakref import WeakSet
 
 import attrs
 import numpy as np
@@ -184,14 +185,24 @@ class WeightStore(MutableMapping[str, Variable]):
     dict operation; no operation reads tensor data except `Variable.numpy` and `save`.
     """
 
-    __slots__ = ("_next_suffix", "_variables")
+    __slots__ = ("_next_suffix", "_users", "_variables")
 
     def __init__(self, variables: Mapping[str, Variable] | None = None) -> None:
         """Make a store of the given variables (the `Variable` objects themselves, not copies)."""
         self._variables: dict[str, Variable] = {}
         self._next_suffix: dict[str, int] = {}
+        self._users: WeakSet[object] = WeakSet()
         for name, variable in (variables or {}).items():
             self[name] = variable
+
+    def attach(self, user: object) -> None:
+        """Note that `user`, a program, reads or writes the store; it is forgotten when it is gone or uses another."""
+        self._users.add(user)
+
+    @property
+    def users(self) -> tuple[object, ...]:
+        """The programs whose `weights` this store is."""
+        return tuple(user for user in self._users if getattr(user, "weights", None) is self)
 
     def __getitem__(self, name: str) -> Variable:
         try:

@@ -1,8 +1,8 @@
-"""builtin: the module, constants, and reading and writing the parameters of a program."""
+"""builtin: the module, constants, reading and writing the parameters of a program, lists and dictionaries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +12,25 @@ from tx8ir.core.block import Region
 from tx8ir.core.context import Dialect
 from tx8ir.core.dense import DenseAttr
 from tx8ir.core.errors import VerifyError
-from tx8ir.core.fields import Operand, Result, attribute, operand, region, result
+from tx8ir.core.fields import (
+    Operand,
+    Result,
+    VariadicOperand,
+    VariadicResult,
+    attribute,
+    operand,
+    region,
+    result,
+    variadic_operand,
+    variadic_result,
+)
 from tx8ir.core.header import Header
-from tx8ir.core.interfaces import Compute, Fold, InferTypes
+from tx8ir.core.interfaces import Compute, Fold, InferTypes, ParameterAccess
 from tx8ir.core.op import Op
 from tx8ir.core.operation import create_unchecked
 from tx8ir.core.traits import ConstantLike, IsolatedFromAbove, NoTerminator, Pure, ReadOnly, SymbolTable
-from tx8ir.core.types import RankedTensor, TensorType, Type
+from tx8ir.core.types import DictType, ListType, RankedTensor, TensorType, Type
+from tx8ir.core.value import Value
 
 if TYPE_CHECKING:
     from tx8ir.core.parser import Parser
@@ -60,18 +72,149 @@ class ConstantOp(Op, Compute, Fold, InferTypes, name="builtin.constant", traits=
         return self.value
 
 
-class GetParameterOp(Op, name="builtin.get_parameter", traits=(ReadOnly,)):
+class GetParameterOp(Op, ParameterAccess, name="builtin.get_parameter", traits=(ReadOnly,)):
     """The variable `name` of the program's store: a vtensor is a snapshot of it, a tensor shares its storage."""
 
     parameter: str = attribute(name="name", doc="the name of the variable")
     out: Result = result((RankedTensor,), doc="of the shape and element type of the variable")
 
+    def parameter_reads(self) -> Mapping[str, Type]:
+        return {self.parameter: self.out.type}
 
-class SetParameterOp(Op, name="builtin.set_parameter"):
+    def parameter_writes(self) -> Mapping[str, Type]:
+        return {self.parameter: self.out.type} if isinstance(self.out.type, TensorType) else {}
+
+
+class SetParameterOp(Op, ParameterAccess, name="builtin.set_parameter"):
     """Makes a tensor the new content of the variable `name` of the program's store."""
 
     value: Operand = operand((RankedTensor,))
     parameter: str = attribute(name="name", doc="the name of the variable")
+
+    def parameter_reads(self) -> Mapping[str, Type]:
+        return {}
+
+    def parameter_writes(self) -> Mapping[str, Type]:
+        return {self.parameter: self.value.type}
+
+
+class GetCombineParameterOp(Op, ParameterAccess, name="builtin.get_combine_parameter", traits=(ReadOnly,)):
+    """Several variables of the program's store at once, as a list; see `GetParameterOp` for each."""
+
+    parameters: tuple[str, ...] = attribute(name="names", doc="the names of the variables, distinct")
+    out: Result = result((ListType,), doc="of one tensor for each name")
+
+    def verify_op(self) -> None:
+        _verify_names(self, self.parameters, self.out.type)
+
+    def parameter_reads(self) -> Mapping[str, Type]:
+        return dict(zip(self.parameters, _elements(self.out.type), strict=True))
+
+    def parameter_writes(self) -> Mapping[str, Type]:
+        return {name: t for name, t in self.parameter_reads().items() if isinstance(t, TensorType)}
+
+
+class SetCombineParameterOp(Op, ParameterAccess, name="builtin.set_combine_parameter"):
+    """Makes the tensors of a list the new contents of several variables of the program's store."""
+
+    values: Operand = operand((ListType,), doc="of one tensor for each name")
+    parameters: tuple[str, ...] = attribute(name="names", doc="the names of the variables, distinct")
+
+    def verify_op(self) -> None:
+        _verify_names(self, self.parameters, self.values.type)
+
+    def parameter_reads(self) -> Mapping[str, Type]:
+        return {}
+
+    def parameter_writes(self) -> Mapping[str, Type]:
+        return dict(zip(self.parameters, _elements(self.values.type), strict=True))
+
+
+class CombineOp(Op, Compute, InferTypes, name="builtin.combine", traits=(Pure,)):
+    """A list of the operands, in order."""
+
+    inputs: VariadicOperand = variadic_operand(doc="of any types")
+    out: Result = result((ListType,))
+
+    def infer_types(self) -> tuple[Type, ...]:
+        return (ListType([v.type for v in self.inputs]),)
+
+    def compute(self, *inputs: Any) -> Any:
+        return inputs
+
+
+class SliceOp(Op, Compute, Fold, InferTypes, name="builtin.slice", traits=(Pure,)):
+    """The element at `index` of a list."""
+
+    x: Operand = operand((ListType,))
+    index: int = attribute(doc="from 0")
+    out: Result = result()
+
+    def infer_types(self) -> tuple[Type, ...]:
+        elements = _elements(self.x.type)
+        if not 0 <= self.index < len(elements):
+            raise VerifyError(f"builtin.slice takes element {self.index} of a list of {len(elements)}", self)
+        return (elements[self.index],)
+
+    def compute(self, x: Any) -> Any:
+        return x[self.index]
+
+    def fold(self, operands: Sequence[Attribute | None]) -> Value | None:
+        made = self.x.defining_op
+        return made.operands[self.index] if isinstance(made, CombineOp) else None
+
+
+class SplitOp(Op, Compute, InferTypes, name="builtin.split", traits=(Pure,)):
+    """All elements of a list, in order."""
+
+    x: Operand = operand((ListType,))
+    outputs: VariadicResult = variadic_result()
+
+    def infer_types(self) -> tuple[Type, ...]:
+        return _elements(self.x.type)
+
+    def compute(self, x: Any) -> Any:
+        return x[0] if len(self.outputs) == 1 else x
+
+
+class MakeDictOp(Op, Compute, InferTypes, name="builtin.make_dict", traits=(Pure,)):
+    """A dictionary of the operands, under `keys` in the same order."""
+
+    inputs: VariadicOperand = variadic_operand(doc="of any types")
+    keys: tuple[str, ...] = attribute(doc="distinct, one for each operand")
+    out: Result = result((DictType,))
+
+    def infer_types(self) -> tuple[Type, ...]:
+        if len(set(self.keys)) != len(self.inputs) or len(self.keys) != len(self.inputs):
+            raise VerifyError(
+                f"builtin.make_dict takes {len(self.inputs)} values, so as many distinct keys, not {list(self.keys)}",
+                self,
+            )
+        return (DictType({key: v.type for key, v in zip(self.keys, self.inputs, strict=True)}),)
+
+    def compute(self, *inputs: Any) -> Any:
+        return dict(zip(self.keys, inputs, strict=True))
+
+
+class GetItemOp(Op, Compute, Fold, InferTypes, name="builtin.get_item", traits=(Pure,)):
+    """What a dictionary holds under `key`."""
+
+    x: Operand = operand((DictType,))
+    key: str = attribute()
+    out: Result = result()
+
+    def infer_types(self) -> tuple[Type, ...]:
+        type = self.x.type
+        if not isinstance(type, DictType) or self.key not in type.keys:
+            raise VerifyError(f"builtin.get_item wants the key {self.key!r}, its operand is {type}", self)
+        return (type[self.key],)
+
+    def compute(self, x: Any) -> Any:
+        return x[self.key]
+
+    def fold(self, operands: Sequence[Attribute | None]) -> Value | None:
+        made = self.x.defining_op
+        return made.operands[made.keys.index(self.key)] if isinstance(made, MakeDictOp) else None
 
 
 class ToTensorOp(Op, Compute, InferTypes, name="builtin.to_tensor"):
@@ -106,11 +249,50 @@ def _ranked(type: Type) -> TensorType:
     return type.to_tensor()
 
 
+def _elements(type: Type) -> tuple[Type, ...]:
+    if not isinstance(type, ListType):
+        raise VerifyError(f"expected a list, not {type}")
+    return type.elements
+
+
+def _verify_names(op: Op, names: tuple[str, ...], type: Type) -> None:
+    elements = _elements(type)
+    if len(names) != len(elements) or len(set(names)) != len(names):
+        raise VerifyError(f"{op.name} has a list of {len(elements)}, so as many distinct names, not {list(names)}", op)
+    for name, element in zip(names, elements, strict=True):
+        if not isinstance(element, RankedTensor):
+            raise VerifyError(f"{op.name} has variable {name!r} as {element}, expected a tensor", op)
+
+
 module = ModuleOp
 constant = ConstantOp
 get_parameter = GetParameterOp
 set_parameter = SetParameterOp
+get_combine_parameter = GetCombineParameterOp
+set_combine_parameter = SetCombineParameterOp
+combine = CombineOp
+slice_ = SliceOp
+split = SplitOp
+make_dict = MakeDictOp
+get_item = GetItemOp
 to_tensor = ToTensorOp
 to_vtensor = ToVTensorOp
 
-DIALECT = Dialect("builtin", [ModuleOp, ConstantOp, GetParameterOp, SetParameterOp, ToTensorOp, ToVTensorOp])
+DIALECT = Dialect(
+    "builtin",
+    [
+        ModuleOp,
+        ConstantOp,
+        GetParameterOp,
+        SetParameterOp,
+        GetCombineParameterOp,
+        SetCombineParameterOp,
+        CombineOp,
+        SliceOp,
+        SplitOp,
+        MakeDictOp,
+        GetItemOp,
+        ToTensorOp,
+        ToVTensorOp,
+    ],
+)

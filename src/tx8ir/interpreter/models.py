@@ -8,7 +8,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Model, RankedTensor, ScalarType, Type
+from tx8ir.core import Model, RankedTensor, ScalarType, TensorType, Type
 from tx8ir.dialects import builtin, func, pd
 
 from .arrays import EvaluationError, load, round_result, store
@@ -30,6 +30,31 @@ def read_variable(evaluator: Evaluator, name: str, type_: Type) -> NDArray[Any]:
     if not isinstance(type_, RankedTensor) or variable.type.to_tensor() is not type_.to_tensor():
         raise EvaluationError(f"reads variable {name!r} as {type_}; it is {variable.type}")
     return load(variable.numpy(), type_.element, evaluator.precision)
+
+
+def check_writable(evaluator: Evaluator, name: str, type_: Type) -> None:
+    """Raise EvaluationError if a variable cannot take a value of `type_`: another type, or not mutable."""
+    if not isinstance(type_, RankedTensor):
+        raise EvaluationError(f"writes variable {name!r} with a value of type {type_}; expected a tensor")
+    variable = evaluator.program.weights.get(name)
+    if variable is not None and not variable.is_mutable:
+        raise EvaluationError(f"writes variable {name!r}, which is not mutable (Variable.is_mutable)")
+
+
+def write_variable(evaluator: Evaluator, name: str, type_: Type, value: RuntimeValue) -> None:
+    """Make a value, rounded to its declared format, the data of a variable of the store, or of a new mutable one.
+
+    Raises:
+        EvaluationError: the variable is not mutable, or `type_` is no tensor type.
+    """
+    check_writable(evaluator, name, type_)
+    rounded = round_result(cast("NDArray[Any]", value), _element(type_), "native")
+    data = np.array(store(rounded, _element(type_), "native"))  # a copy: the variable owns its data
+    weights = evaluator.program.weights
+    if name in weights:
+        weights[name].data = data
+    else:
+        weights.add(name, data, TensorType(data.shape, _element(type_)), is_mutable=True)
 
 
 @Evaluate.implement(pd.FeedOp)
@@ -65,18 +90,28 @@ class SetParameterEvaluate(Model[builtin.SetParameterOp], Evaluate):
     """Replaces the data of a variable of the program's store, rounded to the declared format, or adds a variable."""
 
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
-        name, type_ = self.op.parameter, self.op.value.type
-        if not isinstance(type_, RankedTensor):
-            raise EvaluationError(f"writes variable {name!r} with a value of type {type_}; expected a tensor")
-        rounded = round_result(cast("NDArray[Any]", operands[0]), type_.element, "native")
-        data = np.array(store(rounded, type_.element, "native"))  # a copy: the variable owns its data
-        weights = evaluator.program.weights
-        if name not in weights:
-            weights.add(name, data, type_.to_tensor(), is_mutable=True)
-        elif not weights[name].is_mutable:
-            raise EvaluationError(f"writes variable {name!r}, which is not mutable (Variable.is_mutable)")
-        else:
-            weights[name].data = data
+        write_variable(evaluator, self.op.parameter, self.op.value.type, operands[0])
+        return ()
+
+
+@Evaluate.implement(builtin.GetCombineParameterOp)
+class GetCombineParameterEvaluate(Model[builtin.GetCombineParameterOp], Evaluate):
+    """Reads several variables of the program's store."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        return (tuple(read_variable(evaluator, name, t) for name, t in self.op.parameter_reads().items()),)
+
+
+@Evaluate.implement(builtin.SetCombineParameterOp)
+class SetCombineParameterEvaluate(Model[builtin.SetCombineParameterOp], Evaluate):
+    """Writes several variables of the program's store: all, or none when one of them cannot be written."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        targets = self.op.parameter_writes()
+        for name, type_ in targets.items():
+            check_writable(evaluator, name, type_)
+        for (name, type_), value in zip(targets.items(), cast("tuple[RuntimeValue, ...]", operands[0]), strict=True):
+            write_variable(evaluator, name, type_, value)
         return ()
 
 

@@ -16,7 +16,6 @@ from tx8ir.core import (
     TensorType,
     Terminator,
 )
-from tx8ir.dialects import builtin
 
 _EFFECT_FREE: Final = frozenset((Pure, ReadOnly, ConstantLike, RecursiveEffects))
 
@@ -47,10 +46,10 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
     """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions, no tensor
     operand.
 
-    O(operations inside `op`). A caller that asks about inner operations before outer ones hands in the same set `kept`
-    each time, so that no effect is looked for twice.
+    O(operations inside `op`). A caller that asks about operations inside one another hands in the same set `kept` each
+    time: it collects the operations around each effect found, so that no effect is looked for twice.
     """
-    if not kinds[op.__class__] or has_tensor_operand(op):
+    if not kinds[op.__class__] or has_tensor_operand(op) or (kept is not None and op in kept):
         return False
     if not op.regions:
         return True
@@ -59,7 +58,10 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
             continue
         if not kinds[inner.__class__] or has_tensor_operand(inner) or (kept is not None and inner in kept):
             if kept is not None:
-                kept.add(op)
+                around: Operation | None = inner
+                while around is not None:
+                    kept.add(around)
+                    around = around.parent_op if around is not op else None
             return False
     return True
 
@@ -72,13 +74,7 @@ def is_isolated(op: Operation) -> bool:
 def mutable_parameters(program: Program) -> frozenset[str]:
     """Names of the variables that some operation of `program`, or another program attached to its store, may write.
 
-    A variable is mutable when the store says so, when a `set_parameter` names it, or when a `get_parameter` yields a
-    `TensorType`, an alias through which it could be written. O(operations).
+    A variable is mutable when the store says so, or when an operation of a program attached to the store writes it or
+    reads it as a `TensorType`, an alias through which it could be written. O(operations of these programs).
     """
-    names = {name for name, variable in program.weights.items() if variable.is_mutable}
-    for op in program.module.walk():
-        if isinstance(op, builtin.SetParameterOp) or (
-            isinstance(op, builtin.GetParameterOp) and op.out.type.__class__ is TensorType
-        ):
-            names.add(op.parameter)
-    return frozenset(names)
+    return program.mutable_parameters()

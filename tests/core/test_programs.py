@@ -1,0 +1,185 @@
+"""Programs and stores: parameters written and read, startup and main, shared stores, files, runtime attributes."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+import tx8ir
+from tx8ir.core import ListType, Program, VTensorType, WeightError, WeightStore, f32
+from tx8ir.interpreter import EvaluationError, evaluate
+from tx8ir.transforms import PassManager
+from tx8ir.transforms.effects import mutable_parameters
+
+STARTUP = """
+    func.func @main() -> () {
+      %0 = "builtin.constant"() {value = dense<[1.0, 2.0]> : tensor<2xf32>} : () -> !pd.vtensor<2xf32>
+      %1 = "builtin.constant"() {value = dense<0.5> : tensor<f32>} : () -> !pd.vtensor<f32>
+      %2 = "builtin.combine"(%0, %1) : (!pd.vtensor<2xf32>, !pd.vtensor<f32>)
+        -> !builtin.list<!pd.vtensor<2xf32>, !pd.vtensor<f32>>
+      "builtin.set_combine_parameter"(%2) {names = ["w", "rate"]}
+        : (!builtin.list<!pd.vtensor<2xf32>, !pd.vtensor<f32>>) -> ()
+      return
+    }
+"""
+READ = """
+    func.func @main() -> !pd.vtensor<2xf32> {
+      %0 = "builtin.get_parameter"() {name = "w"} : () -> !pd.vtensor<2xf32>
+      return %0 : !pd.vtensor<2xf32>
+    }
+"""
+TRAIN = """
+    func.func @main() -> !pd.vtensor<2xf32> {
+      %0 = "builtin.get_parameter"() {name = "w"} : () -> !pd.vtensor<2xf32>
+      %1 = "builtin.get_parameter"() {name = "rate"} : () -> !pd.vtensor<f32>
+      %2 = "pd.multiply"(%0, %1) : (!pd.vtensor<2xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2xf32>
+      "builtin.set_parameter"(%2) {name = "w"} : (!pd.vtensor<2xf32>) -> ()
+      return %2 : !pd.vtensor<2xf32>
+    }
+"""
+
+
+def program_of(text, weights=None):
+    program = tx8ir.parse(text)
+    program.verify()
+    return Program(program.module, weights)
+
+
+def result_of(program):
+    return evaluate(program, {})["result0"].tolist()
+
+
+def flags(store):
+    return {name: variable.is_mutable for name, variable in store.items()}
+
+
+def test_startup_fills_a_store_and_main_reads_it():
+    startup = program_of(STARTUP)
+    evaluate(startup, {})
+    main = program_of(TRAIN, startup.weights)
+    assert result_of(main) == [0.5, 1]
+    assert result_of(main) == [0.25, 0.5]
+    assert startup.weights["w"].numpy().tolist() == [0.25, 0.5]
+    assert startup.weights["rate"].numpy().tolist() == 0.5
+
+
+def test_one_graph_runs_over_many_stores():
+    text = tx8ir.parse(READ)
+    for number in (1, 2):
+        text.weights = WeightStore()
+        text.weights.add("w", np.float32([number, 0]))
+        assert result_of(text) == [number, 0]
+
+
+def test_a_variable_is_mutable_when_any_program_attached_to_its_store_writes_it():
+    store = WeightStore()
+    store.add("w", np.float32([1, 2]))
+    store.add("rate", np.float32(0.5))
+    reader, trainer = program_of(READ, store), program_of(TRAIN, store)
+    assert set(store.users) == {reader, trainer}
+    assert reader.mutable_parameters() == mutable_parameters(reader) == {"w"}
+    assert flags(store) == {"w": False, "rate": False}  # the store's own word; programs are asked each time
+    trainer.weights = WeightStore()  # it uses another store now
+    assert reader.mutable_parameters() == set()
+    trainer.weights = store
+    del trainer
+    gc.collect()
+    assert reader.mutable_parameters() == set()
+
+
+def test_a_parameter_is_no_constant_while_another_program_trains_it():
+    store = WeightStore()
+    store.add("w", np.float32([1, 2]))
+    store.add("rate", np.float32(0.5))
+    trainer = program_of(TRAIN, store)
+
+    def merged():
+        reader = program_of(
+            """
+            func.func @main() -> (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) {
+              %0 = "builtin.get_parameter"() {name = "w"} : () -> !pd.vtensor<2xf32>
+              %1 = "builtin.get_parameter"() {name = "w"} : () -> !pd.vtensor<2xf32>
+              return %0, %1 : !pd.vtensor<2xf32>, !pd.vtensor<2xf32>
+            }
+            """,
+            store,
+        )
+        PassManager.parse("cse").run(reader)
+        return len(reader.main.body.block) == 2
+
+    assert not merged()
+    trainer.weights = WeightStore()
+    assert merged()
+
+
+def test_a_tensor_that_aliases_a_parameter_makes_it_mutable():
+    program = program_of(READ.replace("vtensor", "tensor"))
+    assert program.written_parameters() == {"w"}
+
+
+def test_mutability_is_recomputed_on_load_for_every_program_attached(tmp_path):
+    store = WeightStore()
+    store.add("w", np.float32([1, 2]), is_mutable=True)
+    store.add("rate", np.float32(0.5), is_mutable=True)
+    program_of(TRAIN, store).save(tmp_path / "train")
+    program_of(READ, store).save(tmp_path / "read")
+    reader = Program.load(tmp_path / "read")
+    assert flags(reader.weights) == {"w": False, "rate": False}
+    trainer = Program.load(tmp_path / "train", weights=reader.weights)
+    assert trainer.weights is reader.weights
+    assert flags(reader.weights) == {"w": True, "rate": False}
+    again = Program.load(tmp_path / "read", weights=reader.weights)
+    assert flags(reader.weights) == {"w": True, "rate": False}
+    result_of(trainer)
+    assert result_of(reader) == result_of(again) == [0.5, 1]
+
+
+def test_a_variable_of_another_type_than_declared_is_refused_on_load(tmp_path):
+    program = program_of(READ)
+    program.weights.add("w", np.float32([1, 2, 3]))
+    program.save(tmp_path)
+    with pytest.raises(WeightError, match=r"'w' is !pd.vtensor<3xf32>; builtin.get_parameter at .* as !pd.vtensor<2xf"):
+        Program.load(tmp_path)
+
+
+def test_all_of_a_list_is_written_or_nothing():
+    program = program_of(STARTUP)
+    program.weights.add("rate", np.float32(1))
+    with pytest.raises(EvaluationError, match="'rate', which is not mutable"):
+        evaluate(program, {})
+    assert list(program.weights) == ["rate"]
+
+
+def test_several_parameters_are_read_as_a_list():
+    list_type = ListType([VTensorType((2,), f32), VTensorType((), f32)])
+    program = program_of(f"""
+        func.func @main() -> !pd.vtensor<2xf32> {{
+          %0 = "builtin.get_combine_parameter"() {{names = ["w", "rate"]}} : () -> {list_type}
+          %1:2 = "builtin.split"(%0) : ({list_type}) -> (!pd.vtensor<2xf32>, !pd.vtensor<f32>)
+          %2 = "pd.add"(%1#0, %1#1) : (!pd.vtensor<2xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2xf32>
+          return %2 : !pd.vtensor<2xf32>
+        }}
+    """)
+    program.weights.add("w", np.float32([1, 2]))
+    program.weights.add("rate", np.float32(0.5))
+    assert result_of(program) == [1.5, 2.5]
+
+
+def test_attributes_that_an_operation_does_not_declare_are_dropped_on_export(tmp_path):
+    program = program_of(READ)
+    program.weights.add("w", np.float32([1, 2]))
+    read = program.main.body.block.first_op
+    read.set_attribute("hint", 3)
+    program.main.set_attribute("note", "fast")
+    text = str(program)
+    assert 'hint = 3 : i64, name = "w"' in text
+    assert str(tx8ir.parse(text)) == text
+    program.save(tmp_path / "bare")
+    assert str(Program.load(tmp_path / "bare")) == text.replace("hint = 3 : i64, ", "").replace(
+        ' attributes {note = "fast"}', ""
+    )
+    assert str(program) == text
+    program.save(tmp_path / "all", runtime_attributes=True)
+    assert str(Program.load(tmp_path / "all")) == text
