@@ -155,7 +155,7 @@ class BrokenOp(Op, Compute, name="test_constant_fold.broken", traits=(Pure, Same
 
 def test_a_bug_in_an_operation_is_not_hidden(build, run) -> None:
     program: Program = build(lambda: BrokenOp(read("w", 4, 6)), weights={"w": W})
-    with pytest.raises(PassError, match="pass 'constant-fold': .*a bug"):
+    with pytest.raises(PassError, match=r"pass 'constant-fold': .*a bug"):
         run(program, "constant-fold")
 
 

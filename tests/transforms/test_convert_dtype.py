@@ -136,7 +136,7 @@ def test_a_mutable_parameter_keeps_its_format_behind_casts(build, run, names) ->
 
 def test_an_alias_of_a_mutable_parameter_cannot_change_its_format(build, run) -> None:
     program = build(lambda: read("w", TensorType((2, 3), f32)), weights={"w": W})
-    with pytest.raises(PassError, match="mutable parameter 'w' is read as !pd.tensor<2x3xf32>, an alias"):
+    with pytest.raises(PassError, match=r"mutable parameter 'w' is read as !pd.tensor<2x3xf32>, an alias"):
         run(program, "convert-dtype{dtype=bf16}")
 
 

@@ -35,7 +35,7 @@ from tx8ir.core import (
     successor,
 )
 from tx8ir.dialects import builtin, func, pd
-from tx8ir.transforms import eliminate_common_subexpressions, eliminate_dead_code
+from tx8ir.transforms import effects, eliminate_common_subexpressions, eliminate_dead_code, rewrite_greedily
 
 T = VTensorType((2,), f32)
 Names = Callable[[Program], list[str]]
@@ -293,6 +293,32 @@ def test_a_region_is_dead_when_everything_in_it_is(build, effect: bool) -> None:
         assert removed == 4
         assert left == ["func.return"]
     program.verify()
+
+
+@pytest.mark.parametrize("rewrite", [eliminate_dead_code, lambda root: rewrite_greedily(root, [])])
+def test_an_effect_inside_many_regions_is_looked_for_once(build, monkeypatch, rewrite: Callable[..., Any]) -> None:
+    def body(x: Value) -> Value:
+        outer = Builder.at_end(ScopeOp(out=T).body.block)
+        for _ in range(500):
+            with outer:
+                outer = Builder.at_end(ScopeOp(out=T).body.block)
+        with outer:
+            EffectOp()
+        return x
+
+    program = build(body, T)
+    asked = 0
+    has_tensor_operand = effects.has_tensor_operand
+
+    def counting(op: Operation) -> bool:
+        nonlocal asked
+        asked += 1
+        return has_tensor_operand(op)
+
+    monkeypatch.setattr(effects, "has_tensor_operand", counting)
+    rewrite(program.module)
+    assert len(list(program.main.walk())) == 1 + 501 + 2
+    assert asked < 500 * 5
 
 
 def test_a_definition_in_a_later_block_is_found_again() -> None:

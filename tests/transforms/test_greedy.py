@@ -229,13 +229,24 @@ def test_patterns_that_undo_each_other_are_an_error_that_names_them(build) -> No
     with pytest.raises(ConvergenceError, match=message):
         rewrite_greedily(program.module, [there, back], max_rewrites=10)
     program.verify()
-    with pytest.raises(ConvergenceError, match="did not converge within [0-9]+ rewrites"):
+    with pytest.raises(ConvergenceError, match=r"did not converge within [0-9]+ rewrites"):
         rewrite_greedily(program.module, [there, back])  # there is a bound by default
 
 
 def test_a_bound_that_is_reached_by_the_last_rewrite_is_no_error(build) -> None:
     program = build(lambda x: pd.relu(pd.relu(x)), T)
     assert rewrite_greedily(program.module, [relu_of_relu], max_rewrites=1).rewrites == {"relu_of_relu": 1}
+
+
+def test_a_pattern_that_forgets_to_say_that_it_changed_something_is_an_error(build) -> None:
+    @pattern(pd.ReluOp)
+    def forgetful(op: pd.ReluOp, rewriter: Rewriter) -> bool:
+        rewriter.replace(op, op.x)
+        return False
+
+    program = build(lambda x: pd.relu(x), T)
+    with pytest.raises(IrError, match="a pattern changed the graph and did not return True; tried here: forgetful"):
+        rewrite_greedily(program.module, [forgetful])
 
 
 # --- replacing ------------------------------------------------------------------------------------------------------
@@ -282,7 +293,7 @@ def test_a_rewriter_without_a_root_says_so(build) -> None:
     relu = build(lambda x: pd.relu(x), T).main.body.block.first_op
     with pytest.raises(IrError, match="no root"):
         Rewriter().insert(pd.ReluOp(relu.x))
-    with pytest.raises(IrError, match="pd.relu is in no block"):
+    with pytest.raises(IrError, match=r"pd.relu is in no block"):
         Rewriter().insert_before(pd.ReluOp(relu.x), pd.ReluOp(relu.x))
 
 

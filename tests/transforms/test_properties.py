@@ -156,7 +156,7 @@ SMOOTH: list[Maker] = [_move, _image, _image, _reduce, _matmul]
 
 @st.composite
 def programs(draw: st.DrawFn, makers: list[Maker]) -> Program:
-    """`main` with one to three f32 inputs, up to 14 operations on values and reads of parameters, up to three results."""
+    """`main` with up to three f32 inputs, 14 operations on values and reads of parameters, and three results."""
     program = Program.empty()
     with Builder.at_end(program.body):
         kinds = [VTensorType(s, f32) for s in draw(st.lists(st.sampled_from(SHAPES), min_size=1, max_size=3))]

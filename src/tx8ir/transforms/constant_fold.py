@@ -12,11 +12,7 @@ from tx8ir.core import Compute, Operation, Program, Pure, Value
 from tx8ir.dialects import builtin
 from tx8ir.interpreter import EvaluationError, evaluate_operation
 
-from .constants import (
-    constant_type,
-    make_constant,
-    read_constant,
-)
+from .constants import constant_type, is_constant, make_constant, read_constant
 from .dce import eliminate_dead_code
 from .effects import mutable_parameters
 from .pass_manager import Pass, register_pass
@@ -50,30 +46,20 @@ class ConstantFold(Pass):
         mutable = mutable_parameters(program)
         known: dict[Value, NDArray[Any]] = {}  # results of folded operations
         stems: dict[Operation, str] = {}  # folded operations, and the parameter that their names come from
-        constants: dict[Value, NDArray[Any] | None] = {}
-
-        def data_of(value: Value) -> NDArray[Any] | None:
-            array = known.get(value)
-            if array is None and value not in constants:
-                constants[value] = read_constant(value, program, mutable)
-            return array if array is not None else constants[value]
-
         for op in program.module.walk():
-            if not _is_foldable(op):
+            if not _is_foldable(op) or not all(v in known or is_constant(v, program, mutable) for v in op.operands):
                 continue
             operands: list[NDArray[Any]] = []
             for value in op.operands:
-                array = data_of(value)
-                if array is None:
-                    break
+                array = known[value] if value in known else read_constant(value, program, mutable)
+                assert array is not None  # is_constant
                 operands.append(array)
-            else:
-                results = self._evaluate(op, operands)
-                if results is None:
-                    self.count("refused")
-                    continue
-                known.update(zip(op.results, results, strict=True))
-                stems[op] = next((stem for v in op.operands if (stem := _stem(v, stems))), "")
+            results = self._evaluate(op, operands)
+            if results is None:
+                self.count("refused")
+                continue
+            known.update(zip(op.results, results, strict=True))
+            stems[op] = next((stem for v in op.operands if (stem := _stem(v, stems))), "")
         self.count("folded", len(stems))
         for op, stem in stems.items():
             for result in op.results:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,10 @@ from tx8ir.core import DenseAttr, Operation, Program, Value, VTensorType, detach
 from tx8ir.dialects import builtin, pd
 from tx8ir.interpreter import evaluate_operation
 
-Scalar = bool | int | float
+Scalar: TypeAlias = bool | int | float
+
+INLINE_ELEMENTS: Final = 16
+"""Constants of up to this many elements go into the graph as `builtin.constant`; larger ones into the weight store."""
 
 
 def splat_value(value: Value) -> Scalar | None:
@@ -57,28 +60,35 @@ def constant_type(value: Value) -> VTensorType | None:
     return kind if isinstance(kind, VTensorType) and kind.is_static else None
 
 
-def read_constant(value: Value, program: Program, mutable: Collection[str]) -> NDArray[Any] | None:
-    """The data of a static `vtensor` that is a `builtin.constant`, a `pd.full` or a read of an immutable parameter.
-
-    It is in the element's own dtype and must not be changed; None for anything else.
+def is_constant(value: Value, program: Program, mutable: Collection[str]) -> bool:
+    """True for a static `vtensor` that is a `builtin.constant`, a `pd.full` or a read of an immutable parameter.
 
     mutable: names of parameters that may be written, see `effects.mutable_parameters`.
     """
     if constant_type(value) is None:
+        return False
+    op = value.defining_op
+    if isinstance(op, builtin.ConstantOp):
+        return isinstance(op.attributes["value"], DenseAttr)
+    if isinstance(op, builtin.GetParameterOp):
+        return op.parameter not in mutable and op.parameter in program.weights
+    return isinstance(op, pd.FullOp)
+
+
+def read_constant(value: Value, program: Program, mutable: Collection[str]) -> NDArray[Any] | None:
+    """The data of a constant (see `is_constant`) in the element's own dtype, None for anything else.
+
+    The array must not be changed.
+    """
+    if not is_constant(value, program, mutable):
         return None
     op = value.defining_op
     if isinstance(op, builtin.ConstantOp):
-        attribute = op.attributes["value"]
-        return attribute.value if isinstance(attribute, DenseAttr) else None
+        return op.value.value
     if isinstance(op, pd.FullOp):
         return np.broadcast_to(_full_element(op), op.shape)
-    if isinstance(op, builtin.GetParameterOp) and op.parameter not in mutable and op.parameter in program.weights:
-        return program.weights[op.parameter].numpy()
-    return None
-
-
-INLINE_ELEMENTS = 16
-"""Constants of up to this many elements go into the graph as `builtin.constant`; larger ones into the weight store."""
+    assert isinstance(op, builtin.GetParameterOp)  # is_constant
+    return program.weights[op.parameter].numpy()
 
 
 def make_constant(array: NDArray[Any], kind: VTensorType, program: Program, name: str) -> Operation:

@@ -16,10 +16,12 @@ from tx8ir.core import (
     DenseAttr,
     Fold,
     IrError,
+    Location,
     Operation,
     OpResult,
     RankedTensor,
     TensorType,
+    Type,
     Value,
     detached,
 )
@@ -133,6 +135,7 @@ def rewrite_greedily(
         IrError: a pattern misused the rewriter.
     """
     droppable = DroppableKinds()
+    kept: set[Operation] = set()
     kinds = _Kinds(patterns, fold=fold, droppable=droppable if drop_dead else None)
     attention = kinds.attention
     order: list[Operation] = []
@@ -164,7 +167,7 @@ def rewrite_greedily(
                     if result._first_use is not None:
                         break
                 else:
-                    if is_droppable(op, droppable):
+                    if is_droppable(op, droppable, kept):
                         rewriter.root = op
                         rewriter.erase(op)
                         removed += 1
@@ -178,6 +181,8 @@ def rewrite_greedily(
                         counter = candidate
                         break
                 else:
+                    if rewriter._inserted or op.__class__ is ErasedOperation:
+                        raise _silent_change(applicable, location)
                     continue
             counter.n += 1
             done += 1
@@ -193,6 +198,11 @@ def rewrite_greedily(
     for counter in (folds, *(counter for _, counter in kinds.patterns)):
         counts[counter.name] += counter.n
     return GreedyResult(dict(+counts), removed)
+
+
+def _silent_change(tried: Iterable[tuple[Any, _Counter]], location: Location) -> IrError:
+    names = ", ".join(counter.name for _, counter in tried)
+    return IrError(f"a pattern changed the graph and did not return True; tried here: {names}", location=location)
 
 
 def _not_converged(limit: int, recent: Iterable[str]) -> ConvergenceError:
@@ -234,7 +244,7 @@ def fold_operation(op: Operation) -> Value | Attribute | None:
     return folded
 
 
-def materialize_constant(attribute: Attribute, type_: Any) -> Operation | None:
+def materialize_constant(attribute: Attribute, type_: Type) -> Operation | None:
     """A detached `builtin.constant` of that type, or None when there is none: not dense, or a `tensor`, which has
     storage.
     """

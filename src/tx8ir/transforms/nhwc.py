@@ -15,7 +15,7 @@ from tx8ir.dialects.pd.elementwise_binary import ElementwiseBinaryOp
 from tx8ir.dialects.pd.elementwise_unary import ElementwiseUnaryOp
 from tx8ir.dialects.pd.reduce import ReductionOp
 
-from .constants import constant_name, make_constant, read_constant
+from .constants import constant_name, is_constant, make_constant, read_constant
 from .effects import mutable_parameters
 from .greedy import rewrite_greedily
 from .pass_manager import Pass, register_pass
@@ -56,7 +56,7 @@ class Nhwc(Pass):
     elementwise operation with another feature map in NCHW). Sums of a reduction may be taken in another order.
     Idempotent.
     Cost: O(operations + changes + elements of transposed constants).
-    Statistics: `converted` (operations), `sunk`, `constants` (transposed), and rewrites by pattern.
+    Statistics: `converted` (operations), `sunk` (transposes), `constants` (transposed), other rewrites by pattern.
     """
 
     name: ClassVar[str] = "nhwc"
@@ -82,7 +82,7 @@ class Nhwc(Pass):
         ]
         result = rewrite_greedily(program.module, patterns, fold=False, by=self.name)
         for what, n in result.rewrites.items():
-            self.count("sunk" if what.startswith("_Sink") else "folded" if what.startswith("_Fold") else what, n)
+            self.count("sunk" if what.startswith("sink_") else what, n)
         self.count("constants", transposer.constants)
 
 
@@ -212,6 +212,7 @@ def _sinkable(value: Value) -> pd.TransposeOp | None:
 class _FoldTranspose(RewritePattern[pd.TransposeOp]):
     """transpose(constant) → a constant."""
 
+    name = "fold_transpose"
     roots = (pd.TransposeOp,)
     benefit = 4
 
@@ -262,7 +263,7 @@ class _SinkJoin(RewritePattern[Operation]):
             full = (1,) * (rank - kind.rank) + kind.shape
             if broadcasts and kind.is_static and kind.num_elements == 1:
                 plans.append(("keep", value, ()))
-            elif read_constant(value, self.transposer.program, self.transposer.mutable) is not None:
+            elif is_constant(value, self.transposer.program, self.transposer.mutable):
                 plans.append(("constant", value, full))
             elif static_value(value) is not None and moves_unit_axes_only(full, invert(perm)):
                 plans.append(("reshape", value, tuple(full[axis] for axis in invert(perm))))
@@ -272,7 +273,7 @@ class _SinkJoin(RewritePattern[Operation]):
         for how, value, shape in plans:
             if how == "constant":
                 constant = self.transposer.constant(value, shape, invert(perm), "nhwc")
-                assert constant is not None  # read just now
+                assert constant is not None  # is_constant
                 result.append(constant)
             elif how == "reshape":
                 result.append(rewriter.insert(pd.ReshapeOp(value, shape=shape)).out)
@@ -284,6 +285,7 @@ class _SinkJoin(RewritePattern[Operation]):
 class _SinkElementwise(_SinkJoin):
     """f(transpose(x), …) → transpose(f(x, …))."""
 
+    name = "sink_elementwise"
     roots = (
         ElementwiseUnaryOp,
         ElementwiseBinaryOp,
@@ -305,6 +307,7 @@ class _SinkElementwise(_SinkJoin):
 class _SinkConcat(_SinkJoin):
     """concat(transpose(x), …) → transpose(concat(x, …))."""
 
+    name = "sink_concat"
     roots = (pd.ConcatOp,)
 
     def match_and_rewrite(self, op: Operation, rewriter: Rewriter) -> bool:
@@ -335,6 +338,7 @@ def _rank(kind: Type) -> int:
 class _SinkSplit(RewritePattern[pd.SplitOp]):
     """split(transpose(x)) → transposes of the pieces of x."""
 
+    name = "sink_split"
     roots = (pd.SplitOp,)
 
     def match_and_rewrite(self, op: pd.SplitOp, rewriter: Rewriter) -> bool:
@@ -345,6 +349,7 @@ class _SinkSplit(RewritePattern[pd.SplitOp]):
 class _SinkSoftmax(RewritePattern[pd.SoftmaxOp]):
     """softmax(transpose(x)) → transpose(softmax(x)) along the axis that moved."""
 
+    name = "sink_softmax"
     roots = (pd.SoftmaxOp,)
 
     def match_and_rewrite(self, op: pd.SoftmaxOp, rewriter: Rewriter) -> bool:
@@ -355,6 +360,7 @@ class _SinkSoftmax(RewritePattern[pd.SoftmaxOp]):
 class _SinkSlice(RewritePattern[pd.SliceOp]):
     """slice(transpose(x)) → transpose(slice(x)), for a slice that drops no axis."""
 
+    name = "sink_slice"
     roots = (pd.SliceOp,)
 
     def match_and_rewrite(self, op: pd.SliceOp, rewriter: Rewriter) -> bool:
@@ -369,6 +375,7 @@ class _SinkReduction(RewritePattern[ReductionOp]):
     differs.
     """
 
+    name = "sink_reduction"
     roots = (ReductionOp,)
 
     def match_and_rewrite(self, op: ReductionOp, rewriter: Rewriter) -> bool:
