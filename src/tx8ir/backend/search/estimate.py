@@ -65,11 +65,23 @@ class Pricer:
         self.tiles = tiles
         self._forms: dict[tuple[object, ...], _FormCost] = {}
 
+    def lower_bound(self, tile: tuple[int, ...]) -> int:
+        """Cycles that no tiling whose largest tile has these extents undercuts, however it is split over time.
+
+        The busiest stage of the first tile, done in one step: splitting moves no fewer bytes, in more transfers.
+        """
+        found = self.body.slice_for(Box((0,) * len(tile), tile))
+        if found is None:
+            return 0
+        form = self._cost(found.form, found)
+        return max(sum(form.loads), form.compute, form.store)
+
     def price(self, tiling: Tiling, *, max_nodes: int = 0) -> list[Candidate]:
         """The candidates `tiling` gives, with one and two buffers; empty when none fits or a cut is not allowed."""
         steps = GroupSteps.make(self.body, tiling, self.tiles)
         try:
-            per_tile = [[steps.of(tile, index) for index in steps.samples()] for tile in range(self.tiles)]
+            samples = steps.samples()
+            per_tile = [[steps.of(tile, index) for index in samples] for tile in range(self.tiles)]
         except ValueError:
             return []
         forms: dict[tuple[object, ...], GroupSlice] = {}

@@ -14,6 +14,8 @@ from tx8ir.target.chip import Target
 
 __all__ = ["find_tiling", "shardings"]
 
+_UNKNOWN = 1 << 62
+"""More cycles than any candidate takes."""
 _REFINED = 3
 """Shardings, the cheapest first, for which overlapping steps are tried although the whole slice fits."""
 _WORTH_OVERLAPPING = 4
@@ -52,7 +54,9 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
     pricer = Pricer(body, target, tiles)
     found: list[Candidate] = []
     for sharding in shardings(body, tiles) if given is None else [given]:
-        found += _candidates(body, pricer, sharding)
+        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, sharding, strict=True))
+        if pricer.lower_bound(tile) < min((c.cycles for c in found), default=_UNKNOWN):
+            found += _candidates(body, pricer, sharding, tile)
     found.sort(key=_preference)
     for candidate in found[:_REFINED]:
         if candidate.cycles - candidate.longest > _WORTH_OVERLAPPING * target.profile.dma_startup_cycles:
@@ -82,13 +86,14 @@ def _overlapped(body: GroupBody, pricer: Pricer, whole: Candidate) -> Iterator[C
                 yield from pricer.price(Tiling(tiling.sharding, _with(tiling.slice, axis, size)))
 
 
-def _candidates(body: GroupBody, pricer: Pricer, sharding: tuple[int, ...]) -> Iterator[Candidate]:
-    """The candidates of one sharding: whole tiles when they fit, else splits over time.
+def _candidates(
+    body: GroupBody, pricer: Pricer, sharding: tuple[int, ...], tile: tuple[int, ...]
+) -> Iterator[Candidate]:
+    """The candidates of one sharding into tiles of at most `tile`: whole tiles when they fit, else splits over time.
 
     A split goes over one axis, as coarse as fits; when an axis in its smallest slices does not suffice, the next one
     (from the last axis to the first) is split as well.
     """
-    tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, sharding, strict=True))
     whole = pricer.price(Tiling(sharding, tile))
     if whole:
         yield from whole
