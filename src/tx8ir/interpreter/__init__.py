@@ -13,6 +13,8 @@ from . import models as models
 from .arrays import EvaluationError
 from .evaluator import Interpreter, Observer, evaluate, evaluate_operation
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, Precision, RuntimeValue
+from .storage import Storage as Storage
+from .storage import TensorRef as TensorRef
 
 __all__ = [
     "Asking",

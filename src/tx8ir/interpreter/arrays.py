@@ -37,6 +37,11 @@ def store(array: NDArray[Any], element: ScalarType, precision: Precision) -> NDA
     return array.astype(element.dtype, copy=False)
 
 
+def store_native(array: NDArray[Any], element: ScalarType) -> NDArray[Any]:
+    """A copy of values in any working dtype, rounded to `element`, in its own dtype: what a variable holds."""
+    return np.array(store(round_result(array, element, "native"), element, "native"), order="C")
+
+
 def round_result(array: NDArray[Any], element: ScalarType, precision: Precision) -> NDArray[Any]:
     """A computed array rounded once, to nearest even, to `element`, in the working dtype.
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
-
-from numpy.typing import NDArray
 
 from tx8ir.core import Model
 from tx8ir.dialects import cf, scf
 
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, RuntimeValue
+from .storage import array_of
 
 
 def _holds(condition: RuntimeValue) -> bool:
-    return bool(cast("NDArray[Any]", condition).item())
+    return bool(array_of(condition).item())
 
 
 @Evaluate.implement(cf.BranchOp)

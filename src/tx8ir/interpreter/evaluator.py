@@ -13,6 +13,7 @@ from tx8ir.core import (
     Block,
     Compute,
     DictType,
+    Inplace,
     IrError,
     ListType,
     NoneType,
@@ -20,15 +21,18 @@ from tx8ir.core import (
     Program,
     RankedTensor,
     ScalarType,
+    TensorType,
     Terminator,
     TupleType,
     Type,
     Value,
+    ViewLike,
 )
 from tx8ir.dialects import pd
 
-from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store
+from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store, store_native
 from .interfaces import Asking, Enter, Evaluate, Jump, Outcome, Precision, RuntimeValue
+from .storage import Storage, TensorRef, array_of
 
 Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
 """Called after each operation with its results, which are in the working precision and must not be changed."""
@@ -44,7 +48,18 @@ def evaluate(
 class _Step:
     """One operation of a block, with what evaluating it needs, found once per block."""
 
-    __slots__ = ("compute", "dying", "evaluate", "is_terminator", "op", "operands", "results")
+    __slots__ = (
+        "compute",
+        "dying",
+        "evaluate",
+        "inplace",
+        "is_terminator",
+        "op",
+        "operands",
+        "results",
+        "shares",
+        "views",
+    )
 
     def __init__(self, op: Operation) -> None:
         self.op = op
@@ -54,6 +69,11 @@ class _Step:
         self.is_terminator = op.has_trait(Terminator) and not op.successors
         self.evaluate = op.interface(Evaluate)
         self.compute = op.interface(Compute) if self.evaluate is None else None
+        self.inplace = op.has_trait(Inplace)
+        self.views = (
+            bool(op.operands) and isinstance(op.operands[0].type, TensorType) and ViewLike in op.info.interfaces
+        )
+        self.shares = any(isinstance(v.type, (ListType, DictType)) for v in (*op.operands, *op.results))
 
 
 def _plan(entry: Block) -> dict[Block, list[_Step]]:
@@ -135,17 +155,48 @@ class _Run:
     precision: Precision
     inputs: Mapping[str, ArrayLike]
     outputs: dict[str, NDArray[Any]] = attrs.field(factory=dict[str, NDArray[Any]])
+    variables: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
+    feeds: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
 
-    def feed(self, name: str, type_: RankedTensor) -> NDArray[Any]:
-        if name not in self.inputs:
-            raise EvaluationError(f"missing input {name!r}")
-        return check_input(name, self.inputs[name], type_, self.precision)
+    def feed(self, name: str, type_: RankedTensor) -> NDArray[Any] | TensorRef:
+        storage = self.feeds.get(name)
+        if storage is None:
+            if name not in self.inputs:
+                raise EvaluationError(f"missing input {name!r}")
+            given = check_input(name, self.inputs[name], type_, self.precision)
+            if not isinstance(type_, TensorType):
+                return given
+            storage = self.feeds[name] = Storage(given)
+        elif not fits_shape(storage.shape, type_):
+            raise EvaluationError(f"reads input {name!r} as {type_}; it has shape {list(storage.shape)}")
+        whole = storage.whole()
+        return whole if isinstance(type_, TensorType) else whole.snapshot()
 
-    def fetch(self, name: str, array: NDArray[Any], element: ScalarType) -> None:
+    def fetch(self, name: str, value: RuntimeValue, element: ScalarType) -> None:
         if name in self.outputs:
             raise EvaluationError(f"output {name!r} is given twice")
         # A copy: the array may be a view of an input or of a weight.
-        self.outputs[name] = np.array(store(array, element, self.precision), order="C")
+        self.outputs[name] = np.array(store(array_of(value), element, self.precision), order="C")
+
+    def final_feeds(self, types: Mapping[str, RankedTensor]) -> dict[str, NDArray[Any]]:
+        """What each input holds now, in the dtypes of results."""
+        contents: dict[str, NDArray[Any]] = {}
+        for name, type_ in types.items():
+            value = self.feed(name, type_.to_vtensor())
+            contents[name] = np.array(store(array_of(value), type_.element, self.precision), order="C")
+        return contents
+
+    def write_back(self) -> dict[str, NDArray[Any]]:
+        """Put what the variables hold into the store, rounded to their formats; returns it in the dtypes of results."""
+        contents: dict[str, NDArray[Any]] = {}
+        for name, storage in self.variables.items():
+            variable = self.program.weights[name]
+            held, element = storage.whole().read(), variable.type.element
+            contents[name] = np.array(store(held, element, self.precision))
+            data = store_native(held, element)
+            if not np.array_equal(data.view(np.uint8), np.ascontiguousarray(variable.numpy()).view(np.uint8)):
+                variable.data = data
+        return contents
 
 
 class Interpreter:
@@ -153,9 +204,16 @@ class Interpreter:
 
     Nothing recurses: depth of calls and regions is bounded by memory only. A value is freed after its last use.
 
+    A `!pd.tensor` is a place in storage: its aliases see what is written through any of them. Inputs are copied first,
+    so that the caller's arrays stay as they are; a program that writes an input leaves the result in `feeds`.
+
+    Attributes:
+        feeds: after a run, the final contents of all inputs.
+        parameters: after a run, the final contents of the variables that the program reads as tensors or writes.
+
     Args:
-        program: what to run, verified. The graph must not change between runs. A `set_parameter` in it writes
-            `program.weights`.
+        program: what to run, verified. The graph must not change between runs. What it writes to variables is in
+            `program.weights` when a run ends; a run that fails leaves them as they were.
         precision: see `Precision`.
         observer: called after each operation with its results.
     """
@@ -166,6 +224,8 @@ class Interpreter:
         self.program = program
         self.precision: Precision = precision
         self.observer = observer
+        self.feeds: Mapping[str, NDArray[Any]] = {}
+        self.parameters: Mapping[str, NDArray[Any]] = {}
         self._plans: dict[Block, list[_Step]] = {}
 
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
@@ -203,7 +263,9 @@ class Interpreter:
             types, results = types[0].elements, cast("tuple[RuntimeValue, ...]", results[0])
         names: tuple[str, ...] = main.result_names or tuple(f"result{i}" for i in range(len(types)))
         for name, type_, value in zip(names, types, results, strict=True):
-            run.fetch(name, cast("NDArray[Any]", value), _tensor(name, type_).element)
+            run.fetch(name, value, _tensor(name, type_).element)
+        self.feeds = run.final_feeds({name: _tensor(name, type_) for name, type_ in takes.items()})
+        self.parameters = run.write_back()
         return run.outputs
 
     def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:
@@ -246,10 +308,23 @@ class Interpreter:
             return outcome
         if step.compute is None:
             raise EvaluationError("cannot be evaluated: it implements neither Compute nor Evaluate")
-        computed = step.compute.compute(*operands)
+        compute = step.compute.compute
+        if step.views:
+            return cast(TensorRef, operands[0]).views(lambda places: compute(places, *operands[1:]), len(step.results))
+        given = operands if step.shares else [array_of(value) for value in operands]
+        computed = compute(*given)
         values = (computed,) if len(step.results) == 1 else tuple(computed)
         _check_count(values, step.results)
-        return [settle(value, result.type, self.precision) for value, result in zip(values, step.results, strict=True)]
+        if step.inplace:
+            written = cast(TensorRef, operands[0])
+            type_ = cast(RankedTensor, step.results[0].type)
+            written.write(cast("NDArray[Any]", settle(values[0], type_.to_vtensor(), self.precision)))
+            return (written,)
+        settled = [settle(v, result.type, self.precision) for v, result in zip(values, step.results, strict=True)]
+        for operand in operands:
+            if not step.shares and isinstance(operand, TensorRef):
+                settled = [_apart(value, operand.storage) for value in settled]
+        return settled
 
     def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> None:
         """Go on with the operation that waits in the last frame: it wants another block run, or has its results."""
@@ -272,7 +347,7 @@ class Interpreter:
     def _finish(self, frame: _Frame, step: _Step, results: Sequence[RuntimeValue]) -> None:
         frame.values.update(zip(step.results, results, strict=True))
         if self.observer is not None:
-            self.observer(step.op, tuple(results))
+            self.observer(step.op, tuple(_shown(value) for value in results))
         frame.forget(step)
 
     def _jump(self, frame: _Frame, step: _Step, jump: Jump) -> None:
@@ -320,6 +395,17 @@ def _failure(op: Operation, error: Exception) -> EvaluationError:
     )
 
 
+def _apart(value: RuntimeValue, storage: Storage) -> RuntimeValue:
+    """`value`, copied if it shows what `storage` holds, which may change."""
+    shown = isinstance(value, np.ndarray) and np.may_share_memory(value, storage.elements)
+    return np.array(value) if shown else value
+
+
+def _shown(value: RuntimeValue) -> RuntimeValue:
+    """What an observer gets: for a tensor what it holds."""
+    return value.snapshot() if isinstance(value, TensorRef) else value
+
+
 def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
     """A computed value as a value of `type_`: of its shape, rounded once to its element type.
 
@@ -327,11 +413,16 @@ def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
         EvaluationError: another shape, or no array, tuple or None where the type wants one.
         TypeError: elements that the declared element type cannot hold.
     """
+    if isinstance(value, TensorRef):
+        if not isinstance(type_, TensorType) or not fits_shape(value.shape, type_):
+            raise EvaluationError(f"gives a tensor of shape {list(value.shape)} where its result is declared {type_}")
+        return value
     if isinstance(type_, RankedTensor):
         array = np.asarray(value)
         if not fits_shape(array.shape, type_):
             raise EvaluationError(f"computes shape {list(array.shape)} where its result is declared {type_}")
-        return round_result(array, type_.element, precision)
+        rounded = round_result(array, type_.element, precision)
+        return Storage(rounded).whole() if isinstance(type_, TensorType) else rounded
     if isinstance(type_, (TupleType, ListType)):
         if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(type_):
             raise EvaluationError(f"computes no tuple of {len(type_)} where its result is declared {type_}")
@@ -383,6 +474,6 @@ def evaluate_operation(
     except Exception as error:
         raise _failure(op, error) from error
     return tuple(
-        store(cast("NDArray[Any]", value), element, precision)
+        store(array_of(value), element, precision)
         for value, element in zip(settled, elements[len(op.operands) :], strict=True)
     )

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Block, Interface, Program, RankedTensor, ScalarType
 
+from .storage import Storage, TensorRef
+
 Precision: TypeAlias = Literal["native", "fp64"]
 """How floats are evaluated. "native": in float32 (f64: float64), each result rounded once, to nearest even, to its
 declared format. "fp64": in float64 throughout, declared formats notwithstanding."""
 
-RuntimeValue: TypeAlias = Union[NDArray[Any], "tuple[RuntimeValue, ...]", "dict[str, RuntimeValue]", None]
-"""What a value stands for while it is evaluated: an array in the working precision for a tensor, a tuple of values
-for a `TupleType` or `ListType`, a dictionary for a `DictType`, None for a `NoneType`. Never changed in place."""
+RuntimeValue: TypeAlias = Union[NDArray[Any], TensorRef, "tuple[RuntimeValue, ...]", "dict[str, RuntimeValue]", None]
+"""What a value stands for while it is evaluated: an array in the working precision for a `vtensor`, never changed in
+place; a `TensorRef` for a `tensor`, which others may write; a tuple of values for a `TupleType` or `ListType`, a
+dictionary for a `DictType`, None for a `NoneType`."""
 
 
 @attrs.frozen
@@ -65,11 +68,19 @@ class Evaluator(Protocol):
         """The precision of the evaluation."""
         ...
 
-    def feed(self, name: str, type_: RankedTensor) -> NDArray[Any]:
-        """The caller's input `name` as a value of that type. Raises EvaluationError if it does not fit."""
+    @property
+    def variables(self) -> dict[str, Storage]:
+        """The storage of each variable that this evaluation writes or may write; the others are as in the store."""
         ...
 
-    def fetch(self, name: str, array: NDArray[Any], element: ScalarType) -> None:
+    def feed(self, name: str, type_: RankedTensor) -> NDArray[Any] | TensorRef:
+        """The caller's input `name`: what it holds now, or for a `tensor` its storage.
+
+        Raises EvaluationError if it does not fit.
+        """
+        ...
+
+    def fetch(self, name: str, value: RuntimeValue, element: ScalarType) -> None:
         """Give a value to the caller as output `name`. Raises EvaluationError if the name is taken."""
         ...
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Model, RankedTensor, ScalarType, TensorType, Type
 from tx8ir.dialects import builtin, func, pd
 
-from .arrays import EvaluationError, load, round_result, store
+from .arrays import EvaluationError, load, store_native
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Outcome, RuntimeValue
+from .storage import Storage, TensorRef, array_of
 
 
 def _element(type_: Type) -> ScalarType:
@@ -21,15 +21,30 @@ def _element(type_: Type) -> ScalarType:
     return type_.element
 
 
-def read_variable(evaluator: Evaluator, name: str, type_: Type) -> NDArray[Any]:
-    """The data of a variable of the program's store. Raises EvaluationError if it is missing or of another type."""
-    weights = evaluator.program.weights
-    if name not in weights:
-        raise EvaluationError(f"reads variable {name!r}, which the program's weights do not have")
-    variable = weights[name]
-    if not isinstance(type_, RankedTensor) or variable.type.to_tensor() is not type_.to_tensor():
-        raise EvaluationError(f"reads variable {name!r} as {type_}; it is {variable.type}")
-    return load(variable.numpy(), type_.element, evaluator.precision)
+def read_variable(evaluator: Evaluator, name: str, type_: Type) -> NDArray[Any] | TensorRef:
+    """A variable: for a vtensor what it holds now, for a tensor its storage.
+
+    Raises:
+        EvaluationError: it is missing or of another type.
+    """
+    if not isinstance(type_, RankedTensor):
+        raise EvaluationError(f"reads variable {name!r} as {type_}; expected a tensor")
+    storage = evaluator.variables.get(name)
+    if storage is None:
+        weights = evaluator.program.weights
+        if name not in weights:
+            raise EvaluationError(f"reads variable {name!r}, which the program's weights do not have")
+        variable = weights[name]
+        if variable.type.to_tensor() is not type_.to_tensor():
+            raise EvaluationError(f"reads variable {name!r} as {type_}; it is {variable.type}")
+        array = load(variable.numpy(), type_.element, evaluator.precision)
+        if not isinstance(type_, TensorType):
+            return array  # nobody writes it: who does works on a storage of its own
+        storage = evaluator.variables[name] = Storage(array)
+    elif storage.shape != type_.shape:
+        raise EvaluationError(f"reads variable {name!r} as {type_}; it has shape {list(storage.shape)}")
+    whole = storage.whole()
+    return whole if isinstance(type_, TensorType) else whole.snapshot()
 
 
 def check_writable(evaluator: Evaluator, name: str, type_: Type) -> None:
@@ -39,22 +54,29 @@ def check_writable(evaluator: Evaluator, name: str, type_: Type) -> None:
     variable = evaluator.program.weights.get(name)
     if variable is not None and not variable.is_mutable:
         raise EvaluationError(f"writes variable {name!r}, which is not mutable (Variable.is_mutable)")
+    if variable is not None and variable.type.to_tensor() is not type_.to_tensor():
+        raise EvaluationError(f"writes variable {name!r} with a {type_}; it is {variable.type}")
 
 
 def write_variable(evaluator: Evaluator, name: str, type_: Type, value: RuntimeValue) -> None:
-    """Make a value, rounded to its declared format, the data of a variable of the store, or of a new mutable one.
+    """Make a value the content of a variable, which tensors on it then show, or of a new mutable one.
+
+    The store has it when the run ends.
 
     Raises:
-        EvaluationError: the variable is not mutable, or `type_` is no tensor type.
+        EvaluationError: the variable is not mutable, or of another type.
     """
     check_writable(evaluator, name, type_)
-    rounded = round_result(cast("NDArray[Any]", value), _element(type_), "native")
-    data = np.array(store(rounded, _element(type_), "native"))  # a copy: the variable owns its data
-    weights = evaluator.program.weights
-    if name in weights:
-        weights[name].data = data
+    content = array_of(value)
+    storage = evaluator.variables.get(name)
+    if storage is None or storage.shape != content.shape:
+        evaluator.variables[name] = Storage(content)
     else:
-        weights.add(name, data, TensorType(data.shape, _element(type_)), is_mutable=True)
+        storage.whole().write(content)
+    weights = evaluator.program.weights
+    if name not in weights:
+        element = _element(type_)
+        weights.add(name, store_native(content, element), TensorType(content.shape, element), is_mutable=True)
 
 
 @Evaluate.implement(pd.FeedOp)
@@ -73,7 +95,7 @@ class FetchEvaluate(Model[pd.FetchOp], Evaluate):
     """Gives an output of the program."""
 
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
-        evaluator.fetch(self.op.fetch_name, cast("NDArray[Any]", operands[0]), _element(self.op.x.type))
+        evaluator.fetch(self.op.fetch_name, operands[0], _element(self.op.x.type))
         return ()
 
 
