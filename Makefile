@@ -2,7 +2,7 @@
 #   make demo          compile and simulate the bundled models, checked against references
 #   make test          format, lint, types, import rules, test suites (what CI runs)
 #   make test-nightly  long property tests and tests marked `nightly`
-#   make bench         benchmarks, results under build/bench
+#   make bench         benchmarks
 #   make lint | format | docs | clean
 
 SHELL := /bin/bash

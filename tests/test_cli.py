@@ -273,7 +273,8 @@ def test_a_folder_that_holds_no_program(run: Run, tmp_path: Path) -> None:
 
 def test_check_of_a_saved_executable_needs_its_model(run: Run, model: Path, tmp_path: Path) -> None:
     run("compile", model, "-o", tmp_path / "out")
-    refused(run("run", tmp_path / "out", "--check"), "--check need the model it was compiled from")
+    for option in (["--check"], ["--dtype", "bf16"], ["--profile", "board"]):
+        refused(run("run", tmp_path / "out", *option), "need the model it was compiled from")
 
 
 def test_an_unknown_dtype(run: Run, model: Path) -> None:

@@ -111,6 +111,7 @@ def test_compiling_leaves_the_program_as_it_was() -> None:
         ({"x": X, "y": 1.0}, "input 'y' has shape (4, 64); given: ()"),
         ({"x": X, "y": Y.astype(int)}, "input 'y' takes float values (f32); given: int64"),
         ({"x": X, "y": Y > 0}, "input 'y' takes float values (f32); given: bool"),
+        ({"x": X, "y": [[1.0], [1.0, 2.0]]}, "input 'y' cannot be made an array: "),
         ({"x": X, "y": np.full((4, 64), "a")}, "input 'y' takes float values (f32); given: <U1"),
     ],
 )
@@ -118,6 +119,11 @@ def test_inputs_that_do_not_fit_are_named(add_relu: Executable, inputs: dict[str
     with pytest.raises(InputError) as caught:
         add_relu.run(inputs)
     assert str(caught.value).startswith(message)
+
+
+def test_an_input_is_given_once(add_relu: Executable) -> None:
+    with pytest.raises(InputError, match="input 'y' given in the mapping and as keyword"):
+        add_relu.run({"x": X, "y": Y}, y=Y)
 
 
 @pytest.mark.parametrize(

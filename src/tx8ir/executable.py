@@ -297,7 +297,11 @@ class Executable:
 
         Raises `InputError` when the inputs do not fit the signature, `tx8ir.sim.SimError` when the program misbehaves.
         """
-        given = {**(inputs or {}), **named}
+        given = dict(inputs or {})
+        twice = [name for name in named if name in given]
+        if twice:
+            raise InputError(f"input{'s'[: len(twice) > 1]} {_quoted(twice)} given in the mapping and as keyword")
+        given.update(named)
         feeds = prepare_inputs(self.signature, given, self._elements)
         started = time.perf_counter()
         result = self._simulator.run(feeds)
@@ -390,7 +394,10 @@ def _kind(dtype: np.dtype[Any]) -> str:
 
 def _checked(port: Port, value: ArrayLike) -> NDArray[Any]:
     """`value` as an array of the port's shape and of a type the port takes, or an `InputError`."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except ValueError as error:  # nested sequences of different lengths
+        raise InputError(f"input '{port.name}' cannot be made an array: {error}") from error
     wanted, got = _kind(port.dtype), _kind(array.dtype)
     if wanted != got:
         raise InputError(f"input '{port.name}' takes {wanted} values ({port.element}); given: {array.dtype}")

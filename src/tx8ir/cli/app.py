@@ -14,9 +14,9 @@ from rich.text import Text
 
 from tx8ir.backend.target_options import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
-from tx8ir.cli.data import load_program, read_data
-from tx8ir.core import IrError
-from tx8ir.executable import CompileOptions, Dtype, Executable, compile, lower
+from tx8ir.cli.data import load_program, read_data, write_data
+from tx8ir.executable import CompileOptions, Dtype, Executable, InputError, compile, lower
+from tx8ir.target.chip import TX8, Target
 from tx8ir.testing import check_outputs
 from tx8ir.transforms.pass_manager import PassManager
 from tx8ir.viz import Report, Table
@@ -58,7 +58,8 @@ DtypeArgument = Annotated[
     DtypeOption | None, typer.Option("--dtype", help="floating-point format to compute in; default: the model's own")
 ]
 Profile = Annotated[
-    ProfileOption, typer.Option("--profile", help="timing: the data sheet's peaks, or as measured on boards")
+    ProfileOption | None,
+    typer.Option("--profile", help="timing: peaks of the data sheet (default) or as measured"),
 ]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="print the time and size of every stage")]
 
@@ -96,7 +97,7 @@ def run(
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="write the executable and outputs.npz into this folder")
     ] = None,
-    profile: Profile = ProfileOption.DATASHEET,
+    profile: Profile = None,
     verbose: Verbose = False,
 ) -> None:
     """Compile MODEL, run it on the simulated chip, and print what came out and what it cost.
@@ -109,18 +110,22 @@ def run(
     out = console()
     with user_errors(progress):
         saved = Executable.is_saved(model)
-        if saved and (check or dtype is not None):
-            raise IrError(f"{model} is an executable: --dtype and --check need the model it was compiled from")
+        if saved and (check or dtype is not None or profile is not None):
+            raise InputError(
+                f"{model} is an executable: --dtype, --profile and --check need the model it was compiled from"
+            )
         program = None if saved else load_program(model)
         options = _compile_options(dtype)
-        target = target_with(profile=profile.value)
-        executable = Executable.load(model) if program is None else compile(program, target, options, progress=progress)
+        if program is None:
+            executable = Executable.load(model)
+        else:
+            executable = compile(program, _target(profile), options, progress=progress)
         data = read_data(inputs, executable.signature)
         with progress.stage("simulate"):
             outputs = executable.run(data.inputs)
         if save is not None:
             executable.save(save)
-            np.savez(save / "outputs.npz", allow_pickle=False, **outputs)
+            write_data(save / "outputs.npz", outputs)
 
         _print_report(executable.report, verbose=verbose)
         print_table(out, _outputs_table(outputs))
@@ -139,14 +144,13 @@ def compile_command(
     model: Model,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to write the executable into")],
     dtype: DtypeArgument = None,
-    profile: Profile = ProfileOption.DATASHEET,
+    profile: Profile = None,
     verbose: Verbose = False,
 ) -> None:
     """Compile MODEL and save the executable into DIR, which ``tx8ir run DIR`` runs."""
     progress = StageProgress()
     with user_errors(progress):
-        target = target_with(profile=profile.value)
-        executable = compile(load_program(model), target, _compile_options(dtype), progress=progress)
+        executable = compile(load_program(model), _target(profile), _compile_options(dtype), progress=progress)
         executable.save(output)
         _print_report(executable.report, verbose=verbose)
 
@@ -181,6 +185,10 @@ def opt(
 
 def _compile_options(dtype: DtypeOption | None) -> CompileOptions:
     return CompileOptions(dtype=None if dtype is None else _DTYPES[dtype])
+
+
+def _target(profile: ProfileOption | None) -> Target:
+    return TX8 if profile is None else target_with(profile=profile.value)
 
 
 def _print_report(report: Report, *, verbose: bool) -> None:

@@ -81,3 +81,11 @@ def read_data(path: Path | None, signature: Signature) -> Data:
                 f"a reference (out_I or ref64_I with I < {len(outputs)})"
             )
     return Data(inputs, references)
+
+
+def write_data(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Writes named arrays as an .npz archive; unlike `numpy.savez`, any name will do."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w") as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
