@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import enum
 import importlib
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +17,8 @@ from .types import Type
 
 if TYPE_CHECKING:
     from .attribute_parser import AttributeParser
+    from .interfaces import Interface
+    from .traits import Trait
 
 
 TypeReader = Callable[["AttributeParser"], Type]
@@ -52,6 +55,44 @@ class Dialect:
             full = attribute.attr_name if issubclass(attribute, StructAttr) else enum_attr_name(attribute)
             self._check_prefix(full)
             self.attributes[full.split(".", 1)[1]] = attribute
+
+    @classmethod
+    def from_yaml(
+        cls,
+        name: str,
+        source: str | os.PathLike[str],
+        *,
+        functions: Mapping[str, Callable[..., Any]] | None = None,
+        interfaces: Mapping[str, type[Interface]] | None = None,
+        traits: Mapping[str, type[Trait]] | None = None,
+    ) -> Dialect:
+        """A dialect whose operations a YAML op list declares, each a class like one written in Python.
+
+        An entry has `op`, `inputs` and `attributes` (or both in `args`), `outputs` (or `output`), and if need be
+        `optional`, `traits`, `interfaces`, `kernel` and `doc`. Its class is the attribute of the dialect called like
+        the operation; `declaration` of the class is the entry as it was read.
+
+        Args:
+            name: the prefix of the operations.
+            source: a file, or a text (which has a newline in it).
+            functions: what the list may call by name: methods of interfaces take the operation first; kernels take
+                the arrays, then the attributes as keywords.
+            interfaces: what the list may name besides the interfaces of the core.
+            traits: what the list may name besides the traits of the core.
+
+        Raises:
+            ParseError: the list is no YAML, or says something that is not understood; with line and column.
+            IrError: PyYAML, the extra `yaml`, is not installed. OSError: the file cannot be read.
+        """
+        from .yaml_dialect import load_ops  # here, because most programs define their dialects in Python
+
+        return cls(name, load_ops(name, source, functions, interfaces, traits))
+
+    def __getattr__(self, name: str) -> type[Operation]:
+        found = self.__dict__.get("ops", {}).get(f"{self.__dict__.get('name')}.{name}")
+        if found is None:
+            raise AttributeError(f"dialect {self.__dict__.get('name')!r} has no operation {name!r}")
+        return found
 
     def _check_prefix(self, full_name: str) -> None:
         if not full_name.startswith(self.name + "."):

@@ -30,7 +30,7 @@ from .location import STATE, at_location, python_location
 from .operation import Operation, OpInfo
 from .traits import Trait
 
-_RESERVED: Final = frozenset(n for n in vars(Operation) if not n.startswith("__")) | {
+RESERVED: Final = frozenset(n for n in vars(Operation) if not n.startswith("__")) | {
     "definition",
     "verify_op",
     "initialize",
@@ -124,7 +124,7 @@ class OpMeta(type):
     ) -> Any:
         own = {key: value for key, value in namespace.items() if isinstance(value, Field)}
         for key in own:
-            if key in _RESERVED:
+            if key in RESERVED:
                 raise TypeError(f"{class_name}.{key} hides a member of Operation; call the field otherwise")
             del namespace[key]
         namespace.setdefault("__slots__", ())
