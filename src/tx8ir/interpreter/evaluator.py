@@ -194,7 +194,7 @@ class _Run:
             held, element = storage.whole().read(), variable.type.element
             contents[name] = np.array(store(held, element, self.precision))
             data = store_native(held, element)
-            if not np.array_equal(data.view(np.uint8), np.ascontiguousarray(variable.numpy()).view(np.uint8)):
+            if data.tobytes() != variable.numpy().tobytes():
                 variable.data = data
         return contents
 
