@@ -128,26 +128,23 @@ class _Comparison:
 
     def _block(self, x: Block, y: Block) -> Difference | None:
         """Pair the arguments of two blocks; the number of their operations is compared as well."""
-        path = _place(x, self._a)
         if len(x._args) != len(y._args):
-            return Difference(path, f"{len(x._args)} arguments", f"{len(y._args)} arguments")
+            return Difference(_place(x, self._a), f"{len(x._args)} arguments", f"{len(y._args)} arguments")
         for i, (mine, other) in enumerate(zip(x._args, y._args, strict=True)):
             if mine._type is not other._type:
-                return Difference(f"{path}, argument {i}", str(mine._type), str(other._type))
+                return Difference(f"{_place(x, self._a)}, argument {i}", str(mine._type), str(other._type))
             self._values[mine] = other
             self._inside_b.add(other)
-        if x._count != y._count:
-            return self._longer_block(x, y, path)
-        return None
+        return self._longer_block(x, y) if x._count != y._count else None
 
-    def _longer_block(self, x: Block, y: Block, path: str) -> Difference:
+    def _longer_block(self, x: Block, y: Block) -> Difference:
         """Blocks of different lengths: the first operation whose name differs is what tells most."""
         ours, theirs, number = x._first, y._first, 0
         while ours is not None and theirs is not None and ours.name == theirs.name:
             ours, theirs, number = ours._next, theirs._next, number + 1
         left = ours.name if ours is not None else "the end of the block"
         right = theirs.name if theirs is not None else "the end of the block"
-        return Difference(f"{path}, op {number}", left, right)
+        return Difference(f"{_place(x, self._a)}, op {number}", left, right)
 
     def _forward_uses(self) -> Difference | None:
         for x, y, i in self._open:

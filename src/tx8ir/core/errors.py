@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from .location import Location
     from .operation import Operation
+
+_SHOWN_BEFORE: Final = 100
 
 
 class IrError(Exception):
@@ -47,6 +49,9 @@ class ParseError(IrError):
         self.line_text = line_text
 
     def __str__(self) -> str:
+        # Of a very long line, what is around the column.
+        start = max(0, self.column - 1 - _SHOWN_BEFORE) if len(self.line_text) > 2 * _SHOWN_BEFORE else 0
+        line = self.line_text[start : start + 2 * _SHOWN_BEFORE]
         # A tab keeps its width in the caret line, so that the caret stands under its column.
-        pad = "".join("\t" if c == "\t" else " " for c in self.line_text[: self.column - 1])
-        return f"{self.file}:{self.line}:{self.column}: error: {self.message}\n  {self.line_text}\n  {pad}^"
+        pad = "".join("\t" if c == "\t" else " " for c in line[: self.column - 1 - start])
+        return f"{self.file}:{self.line}:{self.column}: error: {self.message}\n  {line}\n  {pad}^"

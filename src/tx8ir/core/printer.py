@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from .attributes import EMPTY_DICT, DictAttr
 from .block import Block, Region
+from .comments import comments_of
 from .definition import declared_faults
 from .errors import IrError
 from .location import quote
@@ -22,17 +23,21 @@ from .value import Value
 _GIVEN_OUT: Final = re.compile(r"(?:[0-9].*|(?:arg|outer)[0-9]+)")
 """Value names that the printer itself makes; a name from elsewhere that looks like one gets a `_` in front."""
 
+_DEEPEST_INDENT: Final = 40
+"""Lines are indented no further than this many levels: the text of deep nesting stays linear in its size."""
 
-def print_op(op: Operation, *, locations: bool = False, names: bool = False) -> str:
+
+def print_op(op: Operation, *, locations: bool = False, names: bool = False, comments: bool = False) -> str:
     """The text of `op` and everything inside it, without a newline at the end. Iterative; O(size).
 
     Args:
         locations: write `loc(…)` behind every operation.
         names: use the names that a front end or a text gave to results, instead of numbers, where they are known.
+        comments: write the comments that a text had (see `parse`), each above, behind or below its operation.
 
     An operation that breaks what its short form takes for granted is written in the generic form, which shows all.
     """
-    printer = Printer(locations=locations, names=names)
+    printer = Printer(locations=locations, names=names, comments=comments)
     printer.print(op)
     return printer.text()
 
@@ -40,11 +45,12 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False) -> 
 class Printer:
     """Collects text. The `print_header` of an op class writes through it and may call everything public."""
 
-    def __init__(self, *, locations: bool = False, names: bool = False) -> None:
+    def __init__(self, *, locations: bool = False, names: bool = False, comments: bool = False) -> None:
         self._out: list[str] = []
         self._names: dict[Value, str] = {}
         self._blocks: dict[Block, str] = {}
         self._locations = locations
+        self._comments = comments
         self._use_names = names
         self._taken: dict[str, int] = {}
         self._next_result = self._next_argument = 0
@@ -169,10 +175,13 @@ class Printer:
     def _print_ops(self, op: Operation | None, indent: int, alone: bool, work: list[tuple[Any, ...]]) -> None:
         """Write the operations of a block from `op` on, up to the first one with regions; queue the rest."""
         out, names, signatures, kinds = self._out, self._names, self._signatures, self._kinds
-        pad = "  " * indent
+        pad = _pad(indent)
         plain = not self._use_names
         locations = self._locations
+        end = "" if alone else "\n"
         while op is not None:
+            if self._comments:
+                end = self._comment(op, pad, alone)
             header, op_name = kinds.get(op.__class__) or self._kind(op)
             if header is None and not op._regions and not op._successors:
                 # The common case, flat: one line made of cached parts.
@@ -200,7 +209,6 @@ class Printer:
                 attributes = op._attributes
                 shown = "" if attributes is EMPTY_DICT else f" {attributes}"
                 location = f" {op._location}" if locations else ""
-                end = "" if alone else "\n"
                 out.append(f"{prefix}{op_name}({', '.join(operands)}){shown} : {signature}{location}{end}")
             else:
                 out.append(pad + self._name_results(op))
@@ -210,13 +218,20 @@ class Printer:
                     tail = self._open(op, header, work, indent)
                     if not alone:
                         work.append(("op", op._next, indent, False))
-                    work.extend(reversed([*tail, ("text", "" if alone else "\n")]))
+                    work.extend(reversed([*tail, ("text", end)]))
                     return
                 self._write_flat(op, header)
-                out.append("" if alone else "\n")
+                out.append(end)
             if alone:
                 return
             op = op._next
+
+    def _comment(self, op: Operation, pad: str, alone: bool) -> str:
+        """Write the comments above `op`; what stands behind it up to the next one."""
+        above, behind, below = comments_of(op._location)
+        self._out += [f"{pad}//{c}\n" for c in (*above, *behind[1:])]
+        end = "".join([f" //{c}" for c in behind[:1]] + [f"\n{pad}//{c}" for c in below])
+        return end if alone else end + "\n"
 
     def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str]:
         """The method that writes the short form of operations of this class, if any, and their quoted name."""
@@ -259,7 +274,7 @@ class Printer:
     def _print_region(self, region: Region, how: tuple[int, bool], work: list[tuple[Any, ...]]) -> None:
         indent, label_entry = how
         self.write("{\n")
-        work.append(("text", "  " * indent + "}"))
+        work.append(("text", _pad(indent) + "}"))
         for number, block in enumerate(region._blocks):
             self._blocks[block] = f"^bb{number}"
         # In the generic form nothing between the braces means no block, so a block without operations needs its label.
@@ -271,7 +286,7 @@ class Printer:
     def _print_block(self, block: Block, indent: int, labelled: bool, work: list[tuple[Any, ...]]) -> None:
         if labelled:
             arguments = self.arguments(block)
-            self.write("  " * indent + self._blocks[block] + (f"({arguments})" if arguments else "") + ":\n")
+            self.write(_pad(indent) + self._blocks[block] + (f"({arguments})" if arguments else "") + ":\n")
         work.append(("op", block._first, indent + 1, False))
 
     def _generic_start(self, op: Operation) -> str:
@@ -283,6 +298,10 @@ class Printer:
         signature = function_text([u._value._type for u in op._operands], tuple(r._type for r in op._results))
         attributes = "" if op._attributes is EMPTY_DICT else f" {op._attributes}"
         return f"{attributes} : {signature}"
+
+
+def _pad(indent: int) -> str:
+    return "  " * min(indent, _DEEPEST_INDENT)
 
 
 def _fits_short_form(op: Operation) -> bool:

@@ -1,0 +1,13 @@
+"""What the core's tests share."""
+
+from __future__ import annotations
+
+import pytest
+
+from tx8ir.testing.dialect import test_context
+
+
+@pytest.fixture
+def context():
+    """A context with the dialects builtin, func and test."""
+    return test_context()
