@@ -13,6 +13,7 @@ from .attribute_parser import AttributeParser
 from .attributes import EMPTY_DICT, DictAttr
 from .block import Block, Region
 from .bulk import bulk
+from .comments import Mark, attach_comments
 from .context import IrContext, default_context
 from .errors import IrError, ParseError
 from .header import Header
@@ -34,7 +35,7 @@ _RESULT_NUMBER: Final = re.compile(r"#([0-9]+)")
 
 
 def parse_op(text: str, *, context: IrContext | None = None, file: str = "<text>", allow_unregistered: bool = False,
-             keep_names: bool = False) -> Operation:  # fmt: skip
+             keep_names: bool = False, keep_comments: bool = False) -> Operation:  # fmt: skip
     """The one top-level operation of `text`; several become the body of a module.
 
     Args:
@@ -42,11 +43,12 @@ def parse_op(text: str, *, context: IrContext | None = None, file: str = "<text>
         file: the name for locations and messages.
         allow_unregistered: keep operations, types and attributes of unknown dialects as they are.
         keep_names: remember value names in the locations of operations.
+        keep_comments: remember comments in the locations of operations; `print_op(…, comments=True)` writes them.
 
     Raises:
         ParseError: the text is no IR; nothing else is ever raised.
     """
-    parser = Parser(Source(text, file), context or default_context(), allow_unregistered, keep_names)
+    parser = Parser(Source(text, file), context or default_context(), allow_unregistered, keep_names, keep_comments)
     return parser.parse_top_level()
 
 
@@ -87,9 +89,17 @@ class _Generic:
 class Parser(AttributeParser):
     """Reads operations of the dialects of a context from one text."""
 
-    def __init__(self, source: Source, context: IrContext, allow_unregistered: bool, keep_names: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        context: IrContext,
+        allow_unregistered: bool,
+        keep_names: bool,
+        keep_comments: bool = False,
+    ) -> None:
         super().__init__(source, context, allow_unregistered)
         self._keep_names = keep_names
+        self._marks: list[Mark] | None = [] if keep_comments else None
         self._scope = _Scope()
         self._frames: list[_Frame] = []
         self._attribute_cache: dict[str | None, DictAttr] = {None: EMPTY_DICT}
@@ -109,6 +119,8 @@ class Parser(AttributeParser):
             with bulk():
                 self._parse_ops(top)
             self._close_scope(self._scope)
+            if self._marks is not None:
+                attach_comments(self.text, self._marks)
         except ParseError:
             raise
         except (IrError, ValueError, TypeError, OverflowError) as error:
@@ -140,6 +152,7 @@ class Parser(AttributeParser):
         text, line_match = self.text, _LINE.match
         attribute_cache, signature_cache, class_cache = self._attribute_cache, self._signature_cache, self._class_cache
         source, plain = self.source, not self._keep_names
+        marks = self._marks
         block: Block | None = top
         unshadowed = True  # names need not be taken back at the end of the region
         while True:
@@ -186,6 +199,8 @@ class Parser(AttributeParser):
                 if not plain and name is not None and not name.isdigit():
                     location = NamedLocation(name, location)
                 op = create_unchecked(cls, operands, results, attributes, (), (), location)
+                if marks is not None:
+                    marks.append(Mark(start, match.end(), op))
                 last = block._last  # pyright: ignore[reportOptionalMemberAccess]  (match is None without a block)
                 op._parent = block
                 op._previous = last
@@ -430,6 +445,8 @@ class Parser(AttributeParser):
             self._define(name, at, op.results[index : index + count])
             index += count
         self._read_location(op, frame.results[0][0] if frame.results else None)
+        if self._marks is not None:
+            self._marks.append(Mark(frame.start, self.pos, op))
         return block
 
     def _read_location(self, op: Operation, name: str | None) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from .block import Block, Region
+from .comments import without_comments
 from .context import IrContext, default_context
 from .definition import SEGMENTS
 from .errors import IrError, ParseError
@@ -237,6 +238,7 @@ def parse(
     context: IrContext | None = None,
     allow_unregistered: bool = False,
     keep_names: bool = False,
+    keep_comments: bool = False,
 ) -> Program:
     """The program in a text or, when `source` is a path, in a file.
 
@@ -245,7 +247,8 @@ def parse(
     Args:
         context: the dialects that are known; by default those of the default context.
         allow_unregistered: keep operations, types and attributes of unknown dialects as they are.
-        keep_names: remember value names in the locations of operations.
+        keep_names: remember value names in the locations of operations; `print_op(…, names=True)` writes them.
+        keep_comments: remember comments in the locations of operations; `print_op(…, comments=True)` writes them.
 
     Raises:
         ParseError: the text is no IR. OSError: the file cannot be read.
@@ -257,12 +260,19 @@ def parse(
     else:
         text = source
     ctx = context or default_context()
-    op = parse_op(text, context=ctx, file=file, allow_unregistered=allow_unregistered, keep_names=keep_names)
+    op = parse_op(
+        text,
+        context=ctx,
+        file=file,
+        allow_unregistered=allow_unregistered,
+        keep_names=keep_names,
+        keep_comments=keep_comments,
+    )
     if op.name == "builtin.module":
         return Program(op)
     region = _one_block()
     region.block.append(op)
-    return Program(_module_class(ctx).create(regions=[region], location=op.location))
+    return Program(_module_class(ctx).create(regions=[region], location=without_comments(op.location)))
 
 
 def _read(file: str) -> str:
