@@ -25,7 +25,7 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
     # A work item is (block to fill, next operation to copy into it).
     work: list[tuple[Any, Any]] = []
     _clone_regions(root, copy, mapping, work)
-    unmapped: list[OpOperand] = []
+    unmapped = [use for use, old in zip(copy._operands, root._operands, strict=True) if use._value is old._value]
     while work:
         target, op = work.pop()
         last = target._last
