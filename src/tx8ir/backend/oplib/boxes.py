@@ -43,13 +43,6 @@ class Box:
     def empty(self) -> bool:
         return any(e <= 0 for e in self.extent)
 
-    @property
-    def num_elements(self) -> int:
-        product = 1
-        for e in self.extent:
-            product *= max(e, 0)
-        return product
-
     def axis(self, axis: int) -> tuple[int, int]:
         """``(start, extent)`` of one axis."""
         return self.start[axis], self.extent[axis]
@@ -70,12 +63,6 @@ class Box:
         start = tuple(map(min, self.start, other.start))
         stop = tuple(map(max, self.stop, other.stop))
         return Box(start, tuple(b - a for a, b in zip(start, stop, strict=True)))
-
-    def within(self, shape: Sequence[int]) -> bool:
-        """Whether the box lies inside a tensor of `shape`."""
-        return len(shape) == self.rank and all(
-            s >= 0 and e >= 0 and s + e <= n for s, e, n in zip(self.start, self.extent, shape, strict=True)
-        )
 
     def index(self) -> tuple[slice, ...]:
         """The NumPy basic index that selects the box."""

@@ -16,7 +16,6 @@ from tx8ir.backend.oplib.moves import AxisMap, Walk, identity, split_levels, wal
 from tx8ir.backend.oplib.tensor import Tsr, align_up
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import F32, Format
-from tx8ir.target.layout import MemLayout
 from tx8ir.target.rounding import Rounding, convert
 
 __all__ = ["FieldValue", "Instruction", "Kernel", "OpSlice", "scalar_bits"]
@@ -241,7 +240,3 @@ class Kernel:
         """Zeroes a tensor that is about to be written element by element, so that its padding lanes are defined."""
         if tensor.lanes != tensor.channels:
             self.fill(tensor)
-
-    def dense_unit(self, channels: int, format: Format) -> Tsr:
-        """An unplaced rank-1 tensor of `channels`."""
-        return Tsr(format, (channels,), MemLayout.Tensor)

@@ -165,8 +165,12 @@ class Tsr:
         """
         if not self.blocked:
             return 0, False
-        block = self.format.block
-        return start % block, start >= channel_blocking(self.channels, self.format).cx * block
+        return start % self.format.block, start >= self._tail_start
+
+    @cached_property
+    def _tail_start(self) -> int:
+        """The first channel of the C0 tail; behind the last channel when there is none."""
+        return channel_blocking(self.channels, self.format).cx * self.format.block
 
     def padded(self) -> Tsr:
         """The tensor whose logical channels are this one's lanes: the same bytes, without padding."""

@@ -76,6 +76,10 @@ class GroupBody:
     loads: tuple[LoadOp, ...]
     compute: tuple[tx8be.BackendOp, ...]
     store: tx8be.StoreVarOp
+    _slices: dict[Box, GroupSlice | None] = attrs.field(factory=dict[Box, "GroupSlice | None"], init=False, eq=False)
+    _parts: dict[tuple[int, tuple[int, ...]], Tsr] = attrs.field(
+        factory=dict[tuple[int, tuple[int, ...]], Tsr], init=False, eq=False
+    )
 
     @staticmethod
     def of(group: tx8be.GroupOp) -> GroupBody:
@@ -137,6 +141,11 @@ class GroupBody:
 
         A value with several readers gets the hull of what they read. None when a cut is not allowed somewhere.
         """
+        if out not in self._slices:
+            self._slices[out] = self._slice_for(out)
+        return self._slices[out]
+
+    def _slice_for(self, out: Box) -> GroupSlice | None:
         boxes: list[Box | None] = [None] * len(self.values)
         boxes[self.index[self.stored]] = out
         pads: list[tuple[int, int, int, int]] = [(0, 0, 0, 0)] * len(self.compute)
@@ -213,8 +222,11 @@ class GroupBody:
         box = group_slice.boxes[position]
         if box is None:
             raise IrError("a value of the group is not needed by its result", op=self.group)
-        whole = self.tensors[position]
-        return Tsr(whole.format, box.extent, whole.layout, address)
+        part = self._parts.get((position, box.extent))
+        if part is None:
+            whole = self.tensors[position]
+            part = self._parts[position, box.extent] = Tsr(whole.format, box.extent, whole.layout)
+        return part.at(address) if address else part
 
 
 def _allowed(box: Box, shape: tuple[int, ...], granules: tuple[int | None, ...]) -> bool:

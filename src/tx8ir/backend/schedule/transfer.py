@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 
@@ -35,6 +36,11 @@ class Transfer:
         first = self.walks[0].source if self.walks else 0
         rows = tuple((walk.source - first, walk.target, walk.levels, walk.segment) for walk in self.walks)
         return rows, self.complete
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes that each walk moves."""
+        return tuple(w.segment * math.prod(extent for extent, _, _ in w.levels) for w in self.walks)
 
 
 @lru_cache(maxsize=4096)

@@ -8,7 +8,6 @@ from tx8ir.backend.memory.spm_plan import SpmPlan, plan_spm
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.costs import instruction_cycles
 from tx8ir.backend.oplib.limits import within_limits
-from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
@@ -16,7 +15,7 @@ from tx8ir.backend.schedule.transfer import transfer
 from tx8ir.target import cost
 from tx8ir.target.chip import Target
 
-__all__ = ["Candidate", "Pricer", "pipelined_cycles"]
+__all__ = ["Candidate", "Preview", "Pricer", "pipelined_cycles"]
 
 
 @attrs.frozen
@@ -31,6 +30,19 @@ class Candidate:
     buffers: int
     steps: int
     longest: int
+
+
+@attrs.frozen
+class Preview:
+    """What is known of a sharding before it is priced: no tiling of it takes fewer cycles than `longest`, none in one
+    step fewer than `total`. `may_fit` tells whether the loads and the result of a whole tile fit SPM.
+    """
+
+    sharding: tuple[int, ...]
+    tile: tuple[int, ...]
+    total: int
+    longest: int
+    may_fit: bool
 
 
 @attrs.frozen
@@ -65,16 +77,19 @@ class Pricer:
         self.tiles = tiles
         self._forms: dict[tuple[object, ...], _FormCost] = {}
 
-    def lower_bound(self, tile: tuple[int, ...]) -> int:
-        """Cycles that no tiling whose largest tile has these extents undercuts, however it is split over time.
+    def preview(self, sharding: tuple[int, ...], tile: tuple[int, ...]) -> Preview | None:
+        """Bounds on every tiling of a sharding into tiles of at most `tile`, from the slice of the first tile alone.
 
-        The busiest stage of the first tile, done in one step: splitting moves no fewer bytes, in more transfers.
+        None when an op of the group does not allow the cut.
         """
         found = self.body.slice_for(Box((0,) * len(tile), tile))
         if found is None:
-            return 0
+            return None
         form = self._cost(found.form, found)
-        return max(sum(form.loads), form.compute, form.store)
+        stages = sum(form.loads), form.compute, form.store
+        moved = {*range(len(self.body.loads)), self.body.index[self.body.stored]}
+        held = sum(self.body.slice_tensor(i, found).size_bytes for i in moved if found.boxes[i] is not None)
+        return Preview(sharding, tile, sum(stages), max(stages), held <= self.target.spm_allocatable_bytes)
 
     def price(self, tiling: Tiling, *, max_nodes: int = 0) -> list[Candidate]:
         """The candidates `tiling` gives, with one and two buffers; empty when none fits or a cut is not allowed."""
@@ -153,15 +168,4 @@ class Pricer:
         if box is None:
             return 0
         whole, part = self.body.tensors[position], self.body.slice_tensor(position, form)
-        return sum(cost.dma(self.target, bytes_) for bytes_ in _dma_bytes(whole, box, part))
-
-
-def _dma_bytes(whole: Tsr, box: Box, part: Tsr) -> list[int]:
-    """Bytes of each DMA instruction that moves `box`."""
-    sizes: list[int] = []
-    for walk in transfer(whole, box, part).walks:
-        size = walk.segment
-        for extent, _, _ in walk.levels:
-            size *= extent
-        sizes.append(size)
-    return sizes
+        return sum(cost.dma(self.target, size) for size in transfer(whole, box, part).sizes)

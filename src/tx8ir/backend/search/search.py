@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.oplib.boxes import ceil_div
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors, score, tiles_used
-from tx8ir.backend.search.estimate import Candidate, Pricer
+from tx8ir.backend.search.estimate import Candidate, Preview, Pricer
 from tx8ir.target.chip import Target
 
 __all__ = ["find_tiling", "shardings"]
@@ -53,10 +53,11 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
     """
     pricer = Pricer(body, target, tiles)
     found: list[Candidate] = []
-    for sharding in shardings(body, tiles) if given is None else [given]:
-        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, sharding, strict=True))
-        if pricer.lower_bound(tile) < min((c.cycles for c in found), default=_UNKNOWN):
-            found += _candidates(body, pricer, sharding, tile)
+    for preview in _previews(body, pricer, shardings(body, tiles) if given is None else [given]):
+        best_so_far = min((c.cycles for c in found), default=_UNKNOWN)
+        whole_loses = preview.may_fit and preview.total >= best_so_far and len(found) >= _REFINED
+        if preview.longest < best_so_far and not whole_loses:
+            found += _candidates(body, pricer, preview.sharding, preview.tile)
     found.sort(key=_preference)
     for candidate in found[:_REFINED]:
         if candidate.cycles - candidate.longest > _WORTH_OVERLAPPING * target.profile.dma_startup_cycles:
@@ -67,6 +68,17 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
         capacity = target.spm_allocatable_bytes
         raise CompileError(f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM", op=body.group)
     return best
+
+
+def _previews(body: GroupBody, pricer: Pricer, vectors: Iterable[tuple[int, ...]]) -> list[Preview]:
+    """What can be said of every sharding cheaply, the most promising first."""
+    found: list[Preview] = []
+    for sharding in vectors:
+        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, sharding, strict=True))
+        preview = pricer.preview(sharding, tile)
+        if preview is not None:
+            found.append(preview)
+    return sorted(found, key=lambda p: p.total)
 
 
 def _preference(candidate: Candidate) -> tuple[int, int]:

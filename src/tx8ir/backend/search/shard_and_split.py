@@ -14,18 +14,15 @@ from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
 from tx8ir.backend.search.estimate import Candidate
-from tx8ir.backend.search.search import find_tiling
+from tx8ir.backend.search.problem import best_tiling, problem_key
 from tx8ir.backend.target_options import target_with
-from tx8ir.core import BlockArgument, Operation, Program, Value
+from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr, ParallelAttr
 from tx8ir.target.chip import Target
 from tx8ir.transforms.pass_manager import Pass, register_pass
 
 __all__ = ["ShardAndSplit"]
-
-_NOT_PART_OF_THE_PROBLEM = frozenset({"dev_info", "tile_parallel", "chip_parallel", "layout_str", "name", "id"})
-"""Attributes in which groups may differ and still have the same best tiling."""
 
 
 @register_pass
@@ -59,7 +56,7 @@ class ShardAndSplit(Pass):
         key = (problem_key(group), tiles)
         known = templates.get(key)
         if known is None:
-            candidate = find_tiling(body, target, tiles, given=_given(body))
+            candidate = best_tiling(body, target, tiles, given=_given(body))
             templates[key] = (group.group_id, candidate)
             self.count("searched")
         else:
@@ -81,32 +78,6 @@ def _given(body: GroupBody) -> tuple[int, ...] | None:
             f"sharding {list(sharding)} is given for a result of shape {list(body.shape)}", op=body.store
         )
     return sharding
-
-
-def problem_key(group: tx8be.GroupOp) -> Hashable:
-    """Equal for groups that the search cannot tell apart: same ops, attributes, types and layouts."""
-    numbers: dict[Value, object] = {}
-    rows: list[Hashable] = []
-    for op in group.body.block:
-        operands = tuple(_reference(value, numbers) for value in op.operands)
-        for i, result in enumerate(op.results):
-            numbers[result] = (len(rows), i)
-        kept = tuple((k, v) for k, v in sorted(op.attributes.items()) if k not in _NOT_PART_OF_THE_PROBLEM)
-        info = op.dev_info if isinstance(op, BackendOp) else None
-        layout = None if info is None else info.mem_layout
-        rows.append((op.name, operands, kept, layout, tuple(r.type for r in op.results), _preset(op)))
-    return tuple(rows)
-
-
-def _reference(value: Value, numbers: dict[Value, object]) -> Hashable:
-    if isinstance(value, BlockArgument):
-        return "argument", value.index, value.type
-    return "value", numbers[value]
-
-
-def _preset(op: Operation) -> tuple[int, ...] | None:
-    parallel = op.tile_parallel if isinstance(op, BackendOp) else None
-    return parallel.shape_spatial_sharding if parallel is not None and parallel.sharding_is_given else None
 
 
 def annotate(body: GroupBody, tiling: Tiling, buffers: int, tiles: int) -> None:
