@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import attrs
 import numpy as np
@@ -23,7 +24,7 @@ def streams(draw: st.DrawFn) -> list[Any]:
     for _ in range(draw(st.integers(1, 40))):
         tiles = tuple(sorted(draw(st.sets(st.integers(0, 3), min_size=1))))
         if draw(st.integers(0, 9)) == 0:
-            stream.append((tiles,))
+            stream.append((draw(st.sampled_from((tiles, tuple(range(TX8.tiles))))),))
             continue
         accesses = draw(
             st.lists(
@@ -82,7 +83,8 @@ def model(stream: list[Any], issue: int, barrier: int) -> tuple[int, dict[tuple[
 @settings(max_examples=100)
 def test_times_equal_the_rule(stream: list[Any], issue: int) -> None:
     target = attrs.evolve(TX8, profile=attrs.evolve(TX8.profile, issue_cycles=issue, barrier_cycles=11))
-    clock = Clock(target)
+    with mock.patch("tx8ir.sim.clock._FIRST_LIMIT", 4):  # accesses are swept after every few instructions
+        clock = Clock(target)
     for _ in range(3):  # long enough that old accesses are forgotten
         for item in stream:
             if len(item) == 1:
@@ -90,8 +92,33 @@ def test_times_equal_the_rule(stream: list[Any], issue: int) -> None:
             else:
                 engine, tiles, cycles, intervals = item
                 clock.run(engine, np.array(tiles), np.array(cycles), bytes_of(intervals, tiles))
-    now, _ = model(stream * 3, issue, 11)
+    now, free = model(stream * 3, issue, 11)
     assert clock.now == now
+    assert {(t, e): clock.free[i, t] for i, e in enumerate(ENGINES) for t in range(TX8.tiles)} == free
+
+
+def test_a_barrier_of_other_tiles_forgets_no_conflict() -> None:
+    """What a barrier lets the clock forget is only what cannot hold back anything any more."""
+    clock = Clock(TX8)
+    others = np.arange(1, TX8.tiles)
+    tile = np.array([0])
+
+    def bytes_at_0(writes: bool) -> Footprint:
+        return footprint([(writes, 0, 8)], tile, TX8.tiles)
+
+    clock.run(Engine.CT, tile, 1000, bytes_at_0(writes=True))
+    clock.run(Engine.NE, tile, 10, bytes_at_0(writes=False))  # waits for the write, and covers its bytes
+    clock.barrier(others)
+    clock.run(Engine.TDMA, tile, 5, bytes_at_0(writes=False))
+    assert clock.free[ENGINES.index(Engine.TDMA), 0] == 1005
+
+    clock = Clock(TX8)
+    clock.run(Engine.CT, tile, 1000, bytes_at_0(writes=True))
+    for engine in set(Engine) - {Engine.CT}:
+        clock.run(engine, tile, cost.barrier(TX8), footprint([], tile, TX8.tiles))
+    clock.barrier(others)  # now no engine of the chip is free before the barrier's end
+    clock.run(Engine.NE, tile, 10, bytes_at_0(writes=False))
+    assert clock.free[ENGINES.index(Engine.NE), 0] == 1010
 
 
 def copies(tools: Any, *, second_reads: int) -> Any:

@@ -142,7 +142,7 @@ def test_gemm(
 
 @given(
     seeds,
-    st.sampled_from((1, 7, 64, 128, 129, 300, 1500)),
+    st.sampled_from((1, 7, 64, 128, 129, 300, 1501)),
     st.sampled_from((1, 5, 130)),
     st.booleans(),
     st.booleans(),
@@ -179,6 +179,17 @@ def test_int8_gemm_is_exact_and_saturates(
     else:
         bits = Format.named(out_format).mantissa_bits
         assert (np.abs(got.astype(np.float64) - want) <= np.abs(want) * 2.0 ** -(bits + 1)).all()
+
+
+def test_int8_sums_may_need_more_bits_than_fp32_has(tools: Any) -> None:
+    k = 1501
+    ones = np.full((1, 1, 1, 1, k), 127, np.int8)
+    bench = tools.Bench((0,))
+    lhs = bench.put_tensor(ones, "i8")
+    out = bench.room(256)
+    bench.do(tx8.gemm, lhs=lhs, rhs=lhs, out=out, m=1, k=k, n=1, transpose_rhs=True, in_format="i8", out_format="i32")
+    bench.get(out, 4)
+    assert bench.run()[0].view(np.int32) == 127 * 127 * k  # odd, above 2^24
 
 
 @st.composite

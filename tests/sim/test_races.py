@@ -88,6 +88,20 @@ def test_races_are_those_of_the_model(stream: list[Any]) -> None:
     assert found == first_race(stream)
 
 
+def test_barriers_order_through_a_third_tile() -> None:
+    memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
+    for barriers, races in (([(0, 1), (1, 2)], False), ([(1, 2), (0, 1)], True), ([(0, 1)], True)):
+        detector = RaceDetector(TX8.tiles)
+        record(detector, memory, write(0), (0,), 0)
+        for tiles in barriers:
+            detector.barrier(tiles)
+        if races:
+            with pytest.raises(Fault, match="tile 2 reads DDR byte 0x280000000, which tile 0 wrote"):
+                record(detector, memory, write(0, writes=False), (2,), 1)
+        else:
+            record(detector, memory, write(0, writes=False), (2,), 1)
+
+
 def write(*addresses: int, writes: bool = True, nbytes: int = 4, walk: Any = ()) -> Access:
     return Access("ddr", MemorySpace.DDR, writes, tuple(BASE + a for a in addresses), nbytes, walk)
 

@@ -57,7 +57,8 @@ class Clock:
         tiles = target.tiles
         self._issue_cycles = cost.issue(target)
         self._barrier_cycles = cost.barrier(target)
-        self._free = np.zeros((len(ENGINES), tiles), np.int64)
+        self.free = np.zeros((len(ENGINES), tiles), np.int64)
+        """When each engine of each tile has finished what it was given."""
         self._issued = np.zeros(tiles, np.int64)
         self.busy = np.zeros((len(ENGINES), tiles), np.int64)
         """Cycles that each engine of each tile has worked."""
@@ -72,7 +73,7 @@ class Clock:
     @property
     def now(self) -> int:
         """When the last instruction so far ends."""
-        return int(max(self._free.max(), self._issued.max()))
+        return int(max(self.free.max(), self._issued.max()))
 
     def run(self, engine: Engine, tiles: Any, cycles: Any, footprint: Footprint) -> None:
         """Execute one instruction.
@@ -84,21 +85,21 @@ class Clock:
             footprint: the bytes that it reads and writes.
         """
         row = _INDEX[engine]
-        start = np.maximum(self._issue(tiles), self._free[row, tiles])
+        start = np.maximum(self._issue(tiles), self.free[row, tiles])
         if self._count and len(footprint.low):
             start = np.maximum(start, self._conflicts(footprint)[tiles])
         end = start + cycles
-        self._free[row, tiles] = end
+        self.free[row, tiles] = end
         self.busy[row, tiles] += cycles
         self._record(footprint, tiles, end)
 
     def barrier(self, tiles: Any) -> None:
         """Let tiles wait for each other: their engines are free the barrier's time after the last has finished."""
         self._issue(tiles)
-        together = max(int(self._free[:, tiles].max()), int(self._issued[tiles].max())) + self._barrier_cycles
-        self._free[:, tiles] = together
+        together = max(int(self.free[:, tiles].max()), int(self._issued[tiles].max())) + self._barrier_cycles
+        self.free[:, tiles] = together
         self._issued[tiles] = together
-        if self._free.min() == together:  # all tiles were in it: nothing before it can hold back anything
+        if (self.free == together).all():  # all tiles were in it: nothing before it can hold back anything
             self._count = 0
         else:
             self._sweep()
@@ -140,7 +141,7 @@ class Clock:
         """
         n = self._count
         low, high, end = self._low[:n], self._high[:n], self._end[:n]
-        alive = (end > self._free.min(axis=0)) & (high > low)
+        alive = (end > self.free.min(axis=0)) & (high > low)
         covered = (low[None] <= low[:, None]) & (high[None] >= high[:, None]) & (end[None] >= end[:, None])
         later = np.arange(n)[None, :, None] > np.arange(n)[:, None, None]
         alive &= ~(covered & later & self._writes[None, :n]).any(axis=1)
