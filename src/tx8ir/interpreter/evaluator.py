@@ -235,7 +235,7 @@ class Interpreter:
         the caller's: they share nothing with inputs and weights.
 
         Args:
-            inputs: an array for each argument of `main` and each `pd.feed`, by name; `arrays.check_input` says what
+            inputs: an array for each argument of `main` and each `pd.feed` of the program, by name; `arrays.check_input` says what
                 fits.
 
         Raises:
@@ -243,7 +243,7 @@ class Interpreter:
                 out of range, say). It carries the operation and its location.
         """
         main = self.program.main
-        feeds = {op.feed_name: op.out.type for op in main.walk() if isinstance(op, pd.FeedOp)}
+        feeds = {op.feed_name: op.out.type for op in self.program.module.walk() if isinstance(op, pd.FeedOp)}
         takes = self.program.inputs | feeds
         signature = "the program takes " + (
             ", ".join(f"{name}: {type_}" for name, type_ in takes.items()) or "no input"

@@ -139,8 +139,8 @@ class InplaceOp(Op, Compute, InferTypes, traits=(Inplace,)):
             raise fail(self, f"{self.counterpart.name} gives {inferred[0]}; expected the type of operand 0, {storage}")
         return (storage,)
 
-    def compute(self, *operands: NDArray[Any]) -> NDArray[Any]:
-        return self._twin().compute(*operands)
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        return self._twin().compute(*args, **kwargs)
 
 
 def inplace(counterpart: type[OpT]) -> type[OpT]:
@@ -159,7 +159,8 @@ def inplace(counterpart: type[OpT]) -> type[OpT]:
         "__annotations__": {field.name: field.annotation for field in fields},
         "counterpart": counterpart,
     }
-    made = type(Op)(namespace["__qualname__"], (InplaceOp,), namespace, name=f"{counterpart.name}_", traits=())
+    metaclass: Any = type(Op)
+    made = metaclass(namespace["__qualname__"], (InplaceOp,), namespace, name=f"{counterpart.name}_", traits=())
     return cast("type[OpT]", made)
 
 

@@ -1,0 +1,574 @@
+"""Alias analysis: which tensors may share storage, and what each operation may read and write.
+
+A `!pd.tensor` is a place in storage. Every tensor inside a value (a list has one per element) is a *node*; nodes that
+may share storage are merged with union-find, so that the classes of nodes stand for storages. Views, in-place
+operations, branches, loops, lists, parameters and inputs each merge what they connect, whatever the order of
+operations. Each function has nodes of its own, also for the parameters and inputs it touches. A call merges what the
+callee's *summary* says about arguments, results and names (computed callees first; functions that call each other
+share one set of nodes); then, callers first, arguments that one call gives the same storage are merged in the callee.
+
+Time: linear in the operations, plus the size of the callee's interface (arguments, results, names) for each call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import attrs
+
+from tx8ir.core import (
+    Branch,
+    DictType,
+    HasValueSemantics,
+    Inplace,
+    ListType,
+    Operation,
+    ParameterAccess,
+    Program,
+    Pure,
+    ReadOnly,
+    RecursiveEffects,
+    TensorType,
+    Terminator,
+    TupleType,
+    Type,
+    Value,
+    ViewLike,
+)
+from tx8ir.dialects import builtin, func, pd, scf
+
+from .call_graph import components_callees_first
+
+(
+    _NOTHING, _READS, _INPLACE, _VIEW, _CALL, _RETURN, _IF, _WHILE, _YIELD, _PARAMETER, _FEED, _FETCH, _COMBINE,
+    _DICT, _TAKE, _FORWARD, _BRANCH, _OPAQUE,
+) = range(18)  # fmt: skip
+
+
+class _Kinds(dict[type[Operation], int]):
+    """What operations of a class do to storage; found on first sight."""
+
+    __slots__ = ()
+
+    def __missing__(self, cls: type[Operation]) -> int:
+        self[cls] = kind = _SPECIAL.get(cls, -1)
+        if kind < 0:
+            self[cls] = kind = _kind_by_traits(cls)
+        return kind
+
+
+_SPECIAL: Final[dict[type[Operation], int]] = {
+    func.CallOp: _CALL, func.ReturnOp: _RETURN, func.FuncOp: _NOTHING, builtin.ModuleOp: _NOTHING,
+    scf.IfOp: _IF, scf.WhileOp: _WHILE, scf.YieldOp: _YIELD, scf.ConditionOp: _YIELD,
+    pd.FeedOp: _FEED, pd.FetchOp: _FETCH, builtin.CombineOp: _COMBINE, builtin.MakeDictOp: _DICT,
+    builtin.SliceOp: _TAKE, builtin.GetItemOp: _TAKE, builtin.SplitOp: _COMBINE,
+    builtin.ToTensorOp: _READS, builtin.ToVTensorOp: _READS,
+}  # fmt: skip
+
+
+def _kind_by_traits(cls: type[Operation]) -> int:
+    traits, interfaces = cls.info.traits, cls.info.interfaces
+    if Inplace in traits:
+        return _INPLACE
+    if ViewLike in interfaces:
+        return _VIEW
+    if ParameterAccess in interfaces:
+        return _PARAMETER
+    if Branch in interfaces:
+        return _BRANCH
+    if HasValueSemantics in traits:
+        return _READS
+    if Pure in traits or ReadOnly in traits:
+        return _FORWARD
+    if Terminator in traits:
+        return _NOTHING
+    return _OPAQUE
+
+
+@attrs.frozen
+class Effects:
+    """What an operation, with everything inside it, may do.
+
+    Attributes:
+        reads: the storages it may read.
+        writes: the storages it may write.
+        opaque: it is not known: it may read and write every storage, and be seen from outside.
+        visible: it gives something to the outside (`pd.fetch`), in an order that is kept.
+    """
+
+    reads: frozenset[int] = frozenset()
+    writes: frozenset[int] = frozenset()
+    opaque: bool = False
+    visible: bool = False
+
+    @property
+    def none(self) -> bool:
+        """True for an operation that touches no storage and is not seen from outside."""
+        return not (self.reads or self.writes or self.opaque or self.visible)
+
+
+_NO_EFFECTS: Final = Effects()
+
+
+@attrs.define(eq=False)
+class _Universe:
+    """The functions of one component of the call graph, which share nodes."""
+
+    functions: list[Operation]
+    names: dict[tuple[str, str], int] = attrs.field(factory=dict[tuple[str, str], int])
+    arguments: dict[Operation, list[int]] = attrs.field(factory=dict[Operation, list[int]])
+    results: dict[Operation, list[int]] = attrs.field(factory=dict[Operation, list[int]])
+    calls: list[Operation] = attrs.field(factory=list[Operation])
+    read: list[int] = attrs.field(factory=list[int])
+    written: list[int] = attrs.field(factory=list[int])
+    opaque: bool = False
+    visible: bool = False
+
+
+class AliasAnalysis:
+    """Answers, by storage, for the program as it is when the analysis is made. Values made later are not known to it.
+
+    A storage is named by an int that is only good for comparing (`storages`).
+
+    Args:
+        program: verified. `main` is called from outside with inputs that share no storage; another function that the
+            program does not call may be called with anything.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self._parents: list[int] = []
+        self._nodes: dict[Value, list[int]] = {}
+        self._leaves: dict[Type, int] = {}
+        self._kinds = _Kinds()
+        self._effects: dict[Operation, Effects] = {}
+        self._call_effects: dict[Operation, tuple[list[int], list[int], _Universe]] = {}
+        self._of_function: dict[Operation, _Universe] = {}
+        self._external: list[int] = []
+        functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
+        self._functions = functions
+        calls: dict[Operation, list[Operation]] = {}
+        for function in program.body:
+            calls[function] = [op for op in function.walk() if isinstance(op, func.CallOp)]
+        edges = {f: [c for call in made if (c := self._callee(call)) is not None] for f, made in calls.items()}
+        order = components_callees_first(edges)
+        for component in order:
+            universe = _Universe(component)
+            for function in component:
+                self._of_function[function] = universe
+            for function in component:
+                self._link_function(function, universe, function is functions.get("main"))
+        called = {callee for callees in edges.values() for callee in callees}
+        for component in reversed(order):
+            self._link_callees(self._of_function[component[0]], called)
+        self._written = {self._find(node) for u in self._universes() for node in u.written}
+        self._external_roots = {self._find(node) for node in self._external}
+
+    # -- questions ----------------------------------------------------------------------------------------------------
+
+    def storages(self, value: Value) -> frozenset[int]:
+        """The storages of the tensors in `value`: one for a tensor, none for a vtensor, several for a list."""
+        return frozenset(self._find(node) for node in self._nodes.get(value, ()))
+
+    def may_alias(self, a: Value, b: Value) -> bool:
+        """Whether `a` and `b` may share storage. A vtensor shares it with nobody."""
+        return not self.storages(a).isdisjoint(self.storages(b))
+
+    def may_write(self, op: Operation, value: Value) -> bool:
+        """Whether `op`, or something inside it or called by it, may change what `value` holds."""
+        if not self._nodes.get(value):
+            return False
+        effects = self.effects(op)
+        return effects.opaque or not effects.writes.isdisjoint(self.storages(value))
+
+    def can_swap(self, first: Operation, second: Operation) -> bool:
+        """Whether two operations of one block, next to each other, may change places.
+
+        False when one uses a result of the other, or may write what the other may read or write, or both are seen from
+        outside; also for terminators.
+        """
+        if first is second or first.has_trait(Terminator) or second.has_trait(Terminator):
+            return False
+        if _uses(first, second) or _uses(second, first):
+            return False
+        a, b = self.effects(first), self.effects(second)
+        if a.none or b.none:
+            return True
+        if a.opaque or b.opaque or (a.visible and b.visible):
+            return False
+        return a.writes.isdisjoint(b.reads | b.writes) and b.writes.isdisjoint(a.reads)
+
+    def is_written(self, value: Value) -> bool:
+        """Whether anything in the function of `value`, or called there, may change what `value` holds at any time."""
+        storages = self.storages(value)
+        if not storages:
+            return False
+        return not storages.isdisjoint(self._written) or self._universe_of(value).opaque
+
+    def is_opaque(self, function: Operation) -> bool:
+        """Whether `function` does something that is not known, and so may write any storage."""
+        return self._of_function[function].opaque
+
+    def is_external(self, value: Value) -> bool:
+        """Whether the storage of `value` may exist outside of its function: arguments, parameters, inputs, results of
+        calls.
+        """
+        return not self.storages(value).isdisjoint(self._external_roots)
+
+    def writes_parameter(self, name: str) -> bool:
+        """Whether a function of the program may write the parameter: by `set_parameter`, or through an alias."""
+        for universe in self._universes():
+            node = universe.names.get(("parameter", name))
+            if universe.opaque or (node is not None and self._find(node) in self._written):
+                return True
+        return False
+
+    def effects(self, op: Operation) -> Effects:
+        """What `op` may do, with everything inside it and called by it. O(operations inside), once."""
+        known = self._effects.get(op)
+        if known is None:
+            known = self._effects[op] = self._effects_of(op)
+        return known
+
+    # -- union-find ---------------------------------------------------------------------------------------------------
+
+    def _new(self) -> int:
+        self._parents.append(len(self._parents))
+        return len(self._parents) - 1
+
+    def _find(self, node: int) -> int:
+        parents = self._parents
+        while parents[node] != node:
+            parents[node] = parents[parents[node]]
+            node = parents[node]
+        return node
+
+    def _union(self, a: int, b: int) -> None:
+        a, b = self._find(a), self._find(b)
+        if a < b:
+            self._parents[b] = a
+        elif b < a:
+            self._parents[a] = b
+
+    def _union_each(self, left: Sequence[int], right: Sequence[int]) -> None:
+        for a, b in zip(left, right, strict=True):
+            self._union(a, b)
+
+    def _count(self, type_: Type) -> int:
+        """How many tensors a value of the type holds."""
+        count = self._leaves.get(type_)
+        if count is None:
+            if isinstance(type_, TensorType):
+                count = 1
+            elif isinstance(type_, (ListType, TupleType)):
+                count = sum(map(self._count, type_.elements))
+            else:
+                count = sum(map(self._count, type_.values)) if isinstance(type_, DictType) else 0
+            self._leaves[type_] = count
+        return count
+
+    def _of(self, value: Value) -> list[int]:
+        """The nodes of a value, one for each tensor in it."""
+        count = self._count(value.type)
+        if not count:
+            return []
+        nodes = self._nodes.get(value)
+        if nodes is None:
+            nodes = self._nodes[value] = [self._new() for _ in range(count)]
+        return nodes
+
+    def _of_all(self, values: Iterable[Value]) -> list[int]:
+        return [node for value in values for node in self._of(value)]
+
+    def _name(self, universe: _Universe, kind: str, name: str) -> int:
+        node = universe.names.get((kind, name))
+        if node is None:
+            node = universe.names[kind, name] = self._new()
+            self._external.append(node)
+        return node
+
+    # -- building -----------------------------------------------------------------------------------------------------
+
+    def _universes(self) -> list[_Universe]:
+        return list(dict.fromkeys(self._of_function.values()))
+
+    def _callee(self, call: Operation) -> Operation | None:
+        return self._functions.get(call.attributes["callee"].value)
+
+    def _universe_of(self, value: Value) -> _Universe:
+        block = value.parent_block
+        op = block.parent_op if block is not None else None
+        while op is not None and op not in self._of_function:
+            op = op.parent_op
+        return self._of_function[op] if op is not None else _Universe([], opaque=True)
+
+    def _link_function(self, function: Operation, universe: _Universe, is_main: bool) -> None:
+        for region in function.regions:
+            for block in region.blocks[:1]:
+                universe.arguments[function] = arguments = self._of_all(block.args)
+                self._external += arguments
+                if is_main and isinstance(function, func.FuncOp):
+                    names = function.arg_names or tuple(f"arg{i}" for i in range(len(block.args)))
+                    for name, argument in zip(names, block.args, strict=True):
+                        for node in self._of(argument):
+                            self._union(node, self._name(universe, "feed", name))
+        kinds = self._kinds
+        for op in function.walk():
+            kind = kinds[op.__class__]
+            if kind != _NOTHING:
+                self._link(op, kind, universe)
+
+    def _link(self, op: Operation, kind: int, universe: _Universe) -> None:
+        """Merge what `op` connects, and note what it reads and writes in its function."""
+        if kind == _READS:
+            universe.read += self._of_all(op.operands)
+            for result in op.results:
+                self._of(result)
+        elif kind == _INPLACE:
+            written = self._of(op.operands[0])
+            self._union_each(self._of(op.results[0]), written)
+            universe.written += written
+            universe.read += self._of_all(op.operands)
+        elif kind == _VIEW:
+            base = self._of(op.operands[0])
+            for result in op.results:
+                self._union_each(self._of(result), base)
+        elif kind == _CALL:
+            self._link_call(op, universe)
+        elif kind == _RETURN:
+            function = op.parent_op
+            if function is not None and function in universe.arguments:
+                returned = self._of_all(op.operands)
+                if function in universe.results:  # several returns, in a function of several blocks
+                    self._union_each(universe.results[function], returned)
+                universe.results[function] = returned
+        elif kind == _IF:
+            self._link_region_ends(op, op.results)
+        elif kind == _WHILE:
+            before, after = op.regions[0].block, op.regions[1].block
+            carried, passed = self._of_all(op.operands), self._of_all(op.results)
+            self._union_each(carried, self._of_all(before.args))
+            self._union_each(passed, self._of_all(after.args))
+            if before.last_op is not None and after.last_op is not None:
+                self._union_each(passed, self._of_all(before.last_op.operands[1:]))
+                self._union_each(carried, self._of_all(after.last_op.operands))
+        elif kind == _YIELD:
+            universe.read += self._of_all(op.operands[:1]) if isinstance(op, scf.ConditionOp) else []
+        elif kind == _PARAMETER:
+            self._link_parameters(op, universe)
+        elif kind == _FEED:
+            node = self._name(universe, "feed", op.attributes["name"].value)
+            for result in self._of_all(op.results):
+                self._union(result, node)
+            universe.read.append(node)
+        elif kind == _FETCH:
+            universe.read += self._of_all(op.operands)
+            universe.visible = True
+        elif kind == _COMBINE:  # a list of the operands, or the elements of a list
+            self._union_each(self._of_all(op.operands), self._of_all(op.results))
+        elif kind == _DICT:
+            self._link_dictionary(op)
+        elif kind == _TAKE:
+            self._link_element(op)
+        elif kind == _BRANCH:
+            branch = op.interface(Branch)
+            for index, block in enumerate(op.successors):
+                if branch is not None:
+                    self._union_each(self._of_all(branch.successor_operands(index)), self._of_all(block.args))
+        else:
+            self._link_others(op, kind, universe)
+
+    def _link_region_ends(self, op: Operation, values: Iterable[Value]) -> None:
+        given = self._of_all(values)
+        for region in op.regions:
+            for block in region.blocks:
+                if block.last_op is not None and given:
+                    self._union_each(given, self._of_all(block.last_op.operands))
+
+    def _link_parameters(self, op: Operation, universe: _Universe) -> None:
+        access = op.interface(ParameterAccess)
+        assert access is not None  # its kind
+        results = self._of_all(op.results)
+        for name, type_ in access.parameter_reads().items():
+            node = self._name(universe, "parameter", name)
+            universe.read.append(node)
+            if isinstance(type_, TensorType):
+                self._union(results.pop(0), node)
+        if not op.results:
+            universe.read += self._of_all(op.operands)
+            universe.written += [self._name(universe, "parameter", n) for n in access.parameter_writes()]
+
+    def _link_dictionary(self, op: Operation) -> None:
+        keys: tuple[str, ...] = op.attributes["keys"].value
+        ordered = [value for _, value in sorted(zip(keys, op.operands, strict=True), key=lambda entry: entry[0])]
+        self._union_each(self._of_all(ordered), self._of_all(op.results))
+
+    def _link_element(self, op: Operation) -> None:
+        container = op.operands[0].type
+        if isinstance(container, ListType):
+            elements, position = container.elements, op.attributes["index"].value
+        else:
+            assert isinstance(container, DictType)  # builtin.get_item
+            elements, position = container.values, container.keys.index(op.attributes["key"].value)
+        start = sum(map(self._count, elements[:position]))
+        taken = self._of_all(op.results)
+        if taken:
+            self._union_each(self._of(op.operands[0])[start : start + len(taken)], taken)
+
+    def _link_others(self, op: Operation, kind: int, universe: _Universe) -> None:
+        """An operation that is known only by its traits: what comes out may be anything that goes in."""
+        values = [*op.operands, *op.results]
+        for region in op.regions:
+            for block in region.blocks:
+                values += block.args
+                values += block.last_op.operands if block.last_op is not None else ()
+        nodes = self._of_all(values)
+        for node in nodes[1:]:
+            self._union(nodes[0], node)
+        universe.read += self._of_all(op.operands)
+        if kind == _OPAQUE and RecursiveEffects not in op.info.traits:
+            universe.written += nodes
+            universe.opaque = universe.opaque or not (op.regions and not nodes)
+            universe.visible = universe.visible or not op.regions
+
+    def _link_call(self, call: Operation, universe: _Universe) -> None:
+        callee = self._callee(call)
+        operands, results = self._of_all(call.operands), self._of_all(call.results)
+        if callee is None:
+            universe.opaque = True
+            return
+        universe.calls.append(call)
+        self._external += results
+        other = self._of_function[callee]
+        if other is universe:
+            region = callee.regions[0]
+            self._union_each(operands, self._of_all(region.block.args))
+            for block in region.blocks:
+                if isinstance(block.last_op, func.ReturnOp):
+                    self._union_each(results, self._of_all(block.last_op.operands))
+            return
+        here: dict[int, int] = {}  # a class of the callee -> a node here
+        interface = [*zip(other.arguments[callee], operands, strict=True)]
+        interface += zip(other.results.get(callee, results), results, strict=True)
+        interface += [(node, self._name(universe, *name)) for name, node in other.names.items()]
+        for theirs, ours in interface:
+            self._union(here.setdefault(self._find(theirs), ours), ours)
+        read = [here[c] for c in {self._find(n) for n in other.read} if c in here]
+        written = [here[c] for c in {self._find(n) for n in other.written} if c in here]
+        universe.read += read
+        universe.written += written
+        universe.opaque = universe.opaque or other.opaque
+        universe.visible = universe.visible or other.visible
+        self._call_effects[call] = (read, written, other)
+
+    def _link_callees(self, universe: _Universe, called: set[Operation]) -> None:
+        """Callers first: merge the arguments of callees that a call here gives the same storage."""
+        for function in universe.functions:
+            if function not in called and isinstance(function, func.FuncOp) and function.sym_name != "main":
+                nodes = [*universe.arguments.get(function, ()), *universe.names.values()]
+                for node in nodes[1:]:
+                    self._union(nodes[0], node)
+        for call in universe.calls:
+            callee = self._callee(call)
+            if callee is None or callee in universe.functions:
+                continue
+            other = self._of_function[callee]
+            theirs: dict[int, int] = {}  # a class here -> an argument of the callee
+            for ours, argument in zip(self._of_all(call.operands), other.arguments[callee], strict=True):
+                self._union(theirs.setdefault(self._find(ours), argument), argument)
+            for name, node in other.names.items():
+                ours = self._find(universe.names[name])
+                self._union(theirs.setdefault(ours, node), node)
+
+    # -- effects ------------------------------------------------------------------------------------------------------
+
+    def _roots(self, nodes: Iterable[int]) -> frozenset[int]:
+        return frozenset(map(self._find, nodes))
+
+    def _known(self, values: Iterable[Value]) -> frozenset[int]:
+        return frozenset(self._find(node) for value in values for node in self._nodes.get(value, ()))
+
+    def _effects_of(self, op: Operation) -> Effects:
+        if not op.regions:
+            return self._own_effects(op)
+        parts = [self._own_effects(op)]
+        for region in op.regions:
+            for block in region.blocks:
+                parts += [self._inner_effects(inner) for inner in block]
+        reads = frozenset[int]().union(*(p.reads for p in parts))
+        writes = frozenset[int]().union(*(p.writes for p in parts))
+        return Effects(reads, writes, any(p.opaque for p in parts), any(p.visible for p in parts))
+
+    def _inner_effects(self, op: Operation) -> Effects:
+        """Effects of an operation inside one that is asked for; those deeper down are gathered without recursion."""
+        if not op.regions or op in self._effects:
+            return self.effects(op)
+        nested = [o for o in op.walk() if o.regions]
+        for inner in reversed(nested):  # innermost first: each finds those inside it known
+            if inner not in self._effects:
+                parts = [self._own_effects(inner)]
+                parts += [self.effects(o) for r in inner.regions for b in r.blocks for o in b]
+                self._effects[inner] = Effects(
+                    frozenset[int]().union(*(p.reads for p in parts)),
+                    frozenset[int]().union(*(p.writes for p in parts)),
+                    any(p.opaque for p in parts),
+                    any(p.visible for p in parts),
+                )
+        return self._effects[op]
+
+    def _own_effects(self, op: Operation) -> Effects:
+        """What `op` does itself."""
+        kind = self._kinds[op.__class__]
+        if kind in (_NOTHING, _VIEW, _COMBINE, _DICT, _TAKE, _BRANCH, _RETURN, _IF, _WHILE):
+            if kind == _IF or isinstance(op, Branch):
+                return Effects(self._known(op.operands[:1]))
+            return _NO_EFFECTS
+        if kind in (_READS, _FORWARD, _YIELD):
+            reads = self._known(op.operands)
+            return Effects(reads) if reads else _NO_EFFECTS
+        if kind == _INPLACE:
+            return Effects(self._known(op.operands), self._known(op.operands[:1]))
+        if kind == _FETCH:
+            return Effects(self._known(op.operands), visible=True)
+        if kind == _CALL:
+            return self._effects_of_call(op)
+        universe = self._universe_at(op)
+        if kind == _FEED:
+            return Effects(self._roots([universe.names["feed", op.attributes["name"].value]]))
+        access = op.interface(ParameterAccess)
+        if access is not None:
+            names = universe.names
+            reads = self._roots(names["parameter", name] for name in access.parameter_reads())
+            written = () if op.results else access.parameter_writes()
+            return Effects(reads | self._known(op.operands), self._roots(names["parameter", name] for name in written))
+        if op.regions or RecursiveEffects in op.info.traits:
+            nodes = self._known([*op.operands, *op.results])
+            return Effects(nodes, nodes)
+        return Effects(self._known(op.operands), self._known(op.operands), opaque=True, visible=True)
+
+    def _effects_of_call(self, call: Operation) -> Effects:
+        known = self._call_effects.get(call)
+        if known is not None:
+            read, written, other = known
+            return Effects(self._roots(read), self._roots(written), other.opaque, other.visible)
+        universe = self._universe_at(call)
+        if self._callee(call) is None:
+            return Effects(opaque=True, visible=True)
+        return Effects(self._roots(universe.read), self._roots(universe.written), universe.opaque, universe.visible)
+
+    def _universe_at(self, op: Operation) -> _Universe:
+        for ancestor in op.ancestors():
+            if ancestor in self._of_function:
+                return self._of_function[ancestor]
+        return _Universe([], opaque=True)
+
+
+def _uses(op: Operation, other: Operation) -> bool:
+    """Whether `op`, or something inside it, uses a result of `other`."""
+    if not other.results:
+        return False
+    for inner in op.walk() if op.regions else (op,):
+        for value in inner.operands:
+            if value.defining_op is other:
+                return True
+    return False
