@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tx8ir.core import Builder, IrError, Program, VerifyError, VTensorType, f32
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Pass, PassError, PassManager, all_passes, pass_manager, register_pass
+from tx8ir.transforms import Pass, PassError, PassManager, all_passes, pass_base, register_pass
 
 
 class Mode(enum.Enum):
@@ -62,12 +62,12 @@ class Failing(Pass):
 
 @pytest.fixture(autouse=True)
 def _registered() -> Iterator[None]:
-    before = dict(pass_manager._REGISTRY)
+    before = dict(pass_base._REGISTRY)
     register_pass(Options)
     register_pass(Failing)
     yield
-    pass_manager._REGISTRY.clear()
-    pass_manager._REGISTRY.update(before)
+    pass_base._REGISTRY.clear()
+    pass_base._REGISTRY.update(before)
 
 
 def test_the_shipped_passes_are_registered_in_alphabetical_order() -> None:

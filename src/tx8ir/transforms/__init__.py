@@ -5,26 +5,41 @@ Importing this package registers its passes.
 
 from __future__ import annotations
 
+from .alias import AliasAnalysis, Effects
+from .analysis import AnalysisManager
 from .canonicalize import Canonicalize, canonicalization, canonicalization_patterns
 from .constant_fold import ConstantFold
 from .convert_dtype import ConvertDtype, Dtype
 from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
 from .dce import DeadCodeElimination, eliminate_dead_code
+from .fold_copies import FoldCopies
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
 from .nhwc import Nhwc
 from .pass_manager import (
+    Atomic,
+    Instrumentation,
+    Nest,
+    OperationPass,
     Pass,
     PassError,
     PassManager,
+    PassRun,
     PipelineReport,
     StageReport,
     all_passes,
+    describe_options,
+    option,
     register_pass,
 )
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
+from .to_inplace import ToInplace
+from .to_value_semantics import ToValueSemantics
 
 __all__ = [
+    "AliasAnalysis",
     "all_passes",
+    "AnalysisManager",
+    "Atomic",
     "canonicalization",
     "canonicalization_patterns",
     "Canonicalize",
@@ -33,15 +48,23 @@ __all__ = [
     "ConvergenceError",
     "ConvertDtype",
     "DeadCodeElimination",
+    "describe_options",
     "Dtype",
+    "Effects",
     "eliminate_common_subexpressions",
     "eliminate_dead_code",
+    "FoldCopies",
     "FunctionPattern",
     "GreedyResult",
+    "Instrumentation",
+    "Nest",
     "Nhwc",
+    "OperationPass",
+    "option",
     "Pass",
     "PassError",
     "PassManager",
+    "PassRun",
     "pattern",
     "PipelineReport",
     "register_pass",
@@ -49,4 +72,6 @@ __all__ = [
     "RewritePattern",
     "Rewriter",
     "StageReport",
+    "ToInplace",
+    "ToValueSemantics",
 ]

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.core import Program
+from tx8ir.core import Operation, Program
 
 from .greedy import rewrite_greedily
-from .pass_manager import Pass, register_pass
+from .pass_manager import OperationPass, register_pass
 from .patterns import canonicalization, canonicalization_patterns
 
 __all__ = ["Canonicalize", "canonicalization", "canonicalization_patterns"]
@@ -17,7 +17,7 @@ __all__ = ["Canonicalize", "canonicalization", "canonicalization_patterns"]
 
 @register_pass
 @attrs.frozen
-class Canonicalize(Pass):
+class Canonicalize(OperationPass):
     """Brings every operation to its simplest form: folds, the registered canonicalization patterns, dead code.
 
     Assumes: nothing. Guarantees: results keep their bits (see `patterns.registry.canonicalization`), except that a
@@ -31,10 +31,8 @@ class Canonicalize(Pass):
 
     max_rewrites: int | None = None
 
-    def run(self, program: Program) -> None:
-        result = rewrite_greedily(
-            program.module, canonicalization_patterns(), max_rewrites=self.max_rewrites, by=self.name
-        )
+    def run_on(self, root: Operation, program: Program) -> None:
+        result = rewrite_greedily(root, canonicalization_patterns(), max_rewrites=self.max_rewrites, by=self.name)
         for what, n in result.rewrites.items():
             self.count(what, n)
         self.count("removed", result.removed)

@@ -15,12 +15,12 @@ from tx8ir.interpreter import EvaluationError, evaluate_operation
 from .constants import constant_type, is_constant, make_constant, read_constant
 from .dce import eliminate_dead_code
 from .effects import mutable_parameters
-from .pass_manager import Pass, register_pass
+from .pass_manager import OperationPass, register_pass
 
 
 @register_pass
 @attrs.frozen
-class ConstantFold(Pass):
+class ConstantFold(OperationPass):
     """Evaluates `Pure` operations whose operands are all constants, through their `Compute`.
 
     A constant is a `builtin.constant`, a `pd.full`, or a read of a parameter that is immutable (see
@@ -42,11 +42,11 @@ class ConstantFold(Pass):
 
     max_bytes: int = attrs.field(default=1 << 26, validator=attrs.validators.ge(0))
 
-    def run(self, program: Program) -> None:
+    def run_on(self, root: Operation, program: Program) -> None:
         mutable = mutable_parameters(program)
         known: dict[Value, NDArray[Any]] = {}  # results of folded operations
         stems: dict[Operation, str] = {}  # folded operations, and the parameter that their names come from
-        for op in program.module.walk():
+        for op in root.walk():
             if not _is_foldable(op) or not all(v in known or is_constant(v, program, mutable) for v in op.operands):
                 continue
             operands: list[NDArray[Any]] = []
@@ -66,7 +66,7 @@ class ConstantFold(Pass):
                 if any(user not in stems for user in result.users):
                     self._materialize(result, known[result], op, f"{stem or 'constant'}.folded", program)
         if stems:
-            eliminate_dead_code(program.module, by=self.name)
+            eliminate_dead_code(root, by=self.name)
 
     def _evaluate(self, op: Operation, operands: list[NDArray[Any]]) -> tuple[NDArray[Any], ...] | None:
         size = 0

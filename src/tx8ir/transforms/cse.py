@@ -15,7 +15,7 @@ from tx8ir.core.operation import erase_unchecked
 from tx8ir.dialects import builtin
 
 from .effects import is_isolated, mutable_parameters
-from .pass_manager import Pass, register_pass
+from .pass_manager import OperationPass, register_pass
 
 _Key: TypeAlias = tuple[Any, ...]
 _Table: TypeAlias = dict[_Key, Operation]
@@ -144,7 +144,7 @@ def _dominance_order(region: Region, table: _Table) -> list[_Frame]:
 
 @register_pass
 @attrs.frozen
-class CommonSubexpressionElimination(Pass):
+class CommonSubexpressionElimination(OperationPass):
     """Merges equal operations into the first of them.
 
     Assumes: nothing. Guarantees: in every block, no two `Pure` operations without regions and without `tensor`
@@ -154,5 +154,5 @@ class CommonSubexpressionElimination(Pass):
 
     name: ClassVar[str] = "cse"
 
-    def run(self, program: Program) -> None:
-        self.count("merged", eliminate_common_subexpressions(program.module, mutable=mutable_parameters(program)))
+    def run_on(self, root: Operation, program: Program) -> None:
+        self.count("merged", eliminate_common_subexpressions(root, mutable=mutable_parameters(program)))

@@ -12,7 +12,7 @@ from tx8ir.core import UNKNOWN, Operation, OpResult, Program, TensorType
 from tx8ir.core.operation import erase_unchecked
 
 from .effects import DroppableKinds, is_droppable
-from .pass_manager import Pass, register_pass
+from .pass_manager import OperationPass, register_pass
 
 
 def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
@@ -63,7 +63,7 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
 
 @register_pass
 @attrs.frozen
-class DeadCodeElimination(Pass):
+class DeadCodeElimination(OperationPass):
     """Removes operations that are `Pure` or `ReadOnly` and whose results are not used, transitively.
 
     Assumes: nothing. Guarantees: no droppable operation without users is left; an operation with a `tensor` operand, an
@@ -73,5 +73,5 @@ class DeadCodeElimination(Pass):
 
     name: ClassVar[str] = "dce"
 
-    def run(self, program: Program) -> None:
-        self.count("removed", eliminate_dead_code(program.module))
+    def run_on(self, root: Operation, program: Program) -> None:
+        self.count("removed", eliminate_dead_code(root))
