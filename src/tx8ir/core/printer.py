@@ -101,6 +101,22 @@ class Printer:
                 attributes = attributes.without(key)
         return f"{prefix}{attributes}" if attributes is not EMPTY_DICT else ""
 
+    def line(self, op: Operation) -> str:
+        """One line for `op`, without what is inside its regions. Values keep the names they have been given so far."""
+        start = len(self._out)
+        names = [self.value(result).partition("#")[0] for result in op._results[:1]]
+        if names:
+            self.write(names[0] + (f":{len(op._results)}" if len(op._results) > 1 else "") + " = ")
+        header = self._kind(op)[0]
+        if header is not None and not op._regions and _fits_short_form(op):
+            header(op, self)
+        else:
+            regions = f" ({', '.join(['{ … }'] * len(op._regions))})" if op._regions else ""
+            self.write(self._generic_start(op) + regions + self._generic_end(op))
+        text = "".join(self._out[start:])
+        del self._out[start:]
+        return text
+
     # -- names ----------------------------------------------------------------------------------------------------
 
     def _unique(self, name: str) -> str:

@@ -16,7 +16,7 @@ from .dominance import Dominators
 from .errors import IrError, VerifyError
 from .op import Op
 from .operation import ErasedOperation, Operation
-from .printer import print_op
+from .printer import Printer
 from .traits import IsolatedFromAbove, NoTerminator, SymbolTable, Terminator
 from .value import ErasedValue, OpOperand, Value
 
@@ -32,11 +32,12 @@ class Fault:
 class VerificationFailed(VerifyError):
     """Everything that `verify` found wrong; `faults` holds one entry per broken rule."""
 
-    def __init__(self, faults: list[Fault]) -> None:
+    def __init__(self, faults: list[Fault], printer: Printer) -> None:
         self.faults = faults
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         more = f"\n… and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
-        super().__init__(f"{count} found\n" + "\n".join(map(_render, faults[:_SHOWN])) + more, faults[0].op)
+        shown = "\n".join(_render(fault, printer) for fault in faults[:_SHOWN])
+        super().__init__(f"{count} found\n{shown}{more}", faults[0].op)
 
     def __str__(self) -> str:
         return self.message
@@ -54,9 +55,13 @@ def verify(op: Operation) -> None:
     Raises:
         VerificationFailed: listing every fault, each shown with the operations around it.
     """
-    faults = find_faults(op)
+    verifier = _Verifier()
+    faults = verifier.run(op)
     if faults:
-        raise VerificationFailed(faults)
+        printer = Printer()
+        if verifier.is_walkable:
+            printer.print(op)  # gives all values the names that they have in the whole text
+        raise VerificationFailed(faults, printer)
 
 
 def find_faults(root: Operation) -> list[Fault]:
@@ -64,26 +69,24 @@ def find_faults(root: Operation) -> list[Fault]:
     return _Verifier().run(root)
 
 
-def _render(fault: Fault) -> str:
+def _render(fault: Fault, printer: Printer) -> str:
     """The fault below its operation, between the operations next to it."""
     op = fault.op
     lines: list[str] = []
     if op.prev_op is not None:
-        lines.append(f"    {_first_line(op.prev_op)}")
-    lines.append(f"  > {_first_line(op)}")
+        lines.append(f"    {_line(op.prev_op, printer)}")
+    lines.append(f"  > {_line(op, printer)}")
     lines.append(f"    ^ {fault.message}")
     if op.next_op is not None:
-        lines.append(f"    {_first_line(op.next_op)}")
+        lines.append(f"    {_line(op.next_op, printer)}")
     place = f"{op.location}: " if op.location.is_known else ""
     return f"{place}{op.name}: {fault.message}\n" + "\n".join(lines)
 
 
-def _first_line(op: Operation) -> str:
+def _line(op: Operation, printer: Printer) -> str:
     if isinstance(op, ErasedOperation):
         return repr(op)
-    if op._regions:
-        return f'"{op.name}"(…) {{ … }}'
-    text = print_op(op)
+    text = printer.line(op)
     return text if len(text) <= 200 else text[:199] + "…"
 
 
@@ -113,9 +116,12 @@ class _Verifier:
         # The blocks around the current operation: which operation of each we are inside, and how deep it is.
         self._open: dict[Region, tuple[Block, Operation, int]] = {}
         self._dominators: dict[Region, Dominators] = {}
-        self._entered: set[Operation] = set()
+        self._entered: set[Region] = set()
         # Uses seen as operands, and as members of the chains of values: where they differ, some use is astray.
         self._operands = self._chained = 0
+        self._symbols: dict[Operation, dict[str, Operation]] = {}
+        self.is_walkable = True
+        """False when a list of operations or blocks is broken, so that walking along it is not safe."""
 
     def _fault(self, op: Operation, message: str) -> None:
         self._faults.append(Fault(op, message))
@@ -131,12 +137,8 @@ class _Verifier:
                 self._open.pop(item, None)
                 continue
             block, op, depth, barrier = item
-            if op is None:
-                if not self._start_block(block):
-                    continue
-                op = block._first
             self._rest_of_block(block, op, depth, barrier, work)
-        if self._operands != self._chained and not self._faults:
+        if self._operands != self._chained and self.is_walkable and not self._faults:
             self._stray_uses(root)
         return self._faults
 
@@ -179,35 +181,40 @@ class _Verifier:
 
     def _enter(self, op: Operation, depth: int, barrier: int, work: list[Any]) -> None:
         """Queue the regions of `op`. `barrier` is the depth above which values are hidden by isolation."""
-        if op in self._entered or len(set(op._regions)) != len(op._regions):
-            self._fault(op, "is inside itself, or has a region twice")
+        if len(set(op._regions)) != len(op._regions) or not self._entered.isdisjoint(op._regions):
+            self._fault(op, "has a region twice, or one that another operation has")
+            self.is_walkable = False
+            work.clear()  # the way up may lead in a circle, and whoever checks an operation may walk up
             return
-        self._entered.add(op)
+        self._entered.update(op._regions)
         inner_barrier = depth + 1 if op.has_trait(IsolatedFromAbove) else barrier
         for region in reversed(op._regions):
             if region._parent is not op:
                 self._fault(op, "a region does not know the operation it belongs to")
+                self.is_walkable = False
+                continue
             if len(set(region._blocks)) != len(region._blocks):
                 self._fault(op, "a region has a block twice")
+                self.is_walkable = False
                 continue
             if any(block._parent is not region for block in region._blocks):
                 self._fault(op, "a block does not know the region it belongs to")
+                self.is_walkable = False
                 continue
             work.append(region)
-            if len(region._blocks) > 1:
+            intact = [block for block in region._blocks if self._start_block(block, op)]
+            if len(intact) != len(region._blocks):
+                self.is_walkable = False
+            elif len(intact) > 1:
                 self._dominators[region] = Dominators(region)
-            for block in reversed(region._blocks):
-                work.append((block, None, depth + 1, inner_barrier))
-        if op.has_trait(SymbolTable):
-            self._symbols(op)
+            for block in reversed(intact):
+                work.append((block, block._first, depth + 1, inner_barrier))
 
-    def _start_block(self, block: Block) -> bool:
+    def _start_block(self, block: Block, around: Operation) -> bool:
         """Number the operations, so that order is a comparison; check arguments and the list itself.
 
         False when the list is broken, so that nobody can walk along it.
         """
-        around = block.parent_op
-        assert around is not None  # blocks are reached through their operation
         for index, argument in enumerate(block._args):
             length = self._chain_length(argument)
             if argument._owner is not block or argument.index != index or length is None:
@@ -230,6 +237,8 @@ class _Verifier:
             self._fault(around, "a block does not know its last operation or their number")
             return False
         self._ending(block, around)
+        if around.has_trait(SymbolTable):
+            self._check_symbols(block, self._symbols.setdefault(around, {}))
         return True
 
     def _ending(self, block: Block, owner: Operation) -> None:
@@ -255,6 +264,11 @@ class _Verifier:
         """Look for uses that are in the chain of a value, but are no operand of the operation they name."""
         for op in root.walk():
             blocks = [block for region in op._regions for block in region._blocks]
+            for index, use in enumerate(op._operands):
+                value, owner = use._value, use._value._owner
+                defined = owner._args if owner.__class__ is Block else owner._results
+                if not value.index < len(defined) or defined[value.index] is not value:
+                    self._fault(op, f"operand {index} is no result or argument of what defines it")
             values: list[Value] = [argument for block in blocks for argument in block._args]
             if op is not root:
                 values += op._results
@@ -374,6 +388,8 @@ class _Verifier:
         return f" by {owner.describe()}" if owner is not None else " as a block argument"
 
     def _dominates(self, region: Region | None, above: Block, below: Block) -> bool:
+        if not self.is_walkable:  # where control goes is not known
+            return True
         dominators = self._dominators.get(region) if region is not None else None
         return above is below if dominators is None else dominators.dominates(above, below)
 
@@ -400,18 +416,10 @@ class _Verifier:
             elif successor is region._blocks[0]:
                 self._fault(op, "branches to the entry block of its region, which is entered from outside alone")
 
-    def _symbols(self, table: Operation) -> None:
-        seen: dict[str, Operation] = {}
-        for region in table._regions:
-            for block in region._blocks:
-                for op in block:
-                    if op.__class__ is ErasedOperation:
-                        break  # reported when the block is checked
-                    name = op._attributes.get("sym_name")
-                    if not isinstance(name, StrAttr):
-                        continue
-                    if name.value in seen:
-                        self._fault(
-                            op, f"the symbol @{name.value} is defined twice, first by {seen[name.value].describe()}"
-                        )
-                    seen.setdefault(name.value, op)
+    def _check_symbols(self, block: Block, seen: dict[str, Operation]) -> None:
+        for op in block:
+            name = op._attributes.get("sym_name")
+            if isinstance(name, StrAttr):
+                first = seen.setdefault(name.value, op)
+                if first is not op:
+                    self._fault(op, f"the symbol @{name.value} is defined twice, first by {first.describe()}")
