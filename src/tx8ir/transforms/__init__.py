@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from .alias import AliasAnalysis, Effects
 from .analysis import AnalysisManager
+from .append_backward import Gradients, append_backward
 from .canonicalize import Canonicalize, canonicalization, canonicalization_patterns
 from .constant_fold import ConstantFold
 from .convert_dtype import ConvertDtype, Dtype
@@ -39,6 +40,8 @@ __all__ = [
     "AliasAnalysis",
     "all_passes",
     "AnalysisManager",
+    "append_backward",
+    "Gradients",
     "Atomic",
     "canonicalization",
     "canonicalization_patterns",

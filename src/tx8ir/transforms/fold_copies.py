@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import ClassVar, cast
 
 import attrs
 
 from tx8ir.core import (
     Block,
-    BlockArgument,
     Branch,
     Builder,
     Operation,
@@ -17,6 +17,7 @@ from tx8ir.core import (
     Value,
     ViewLike,
     at_location,
+    detached,
 )
 from tx8ir.dialects import builtin, func, pd, scf
 
@@ -154,6 +155,7 @@ class _Folding:
         self.folded = 0
         self.retyped = 0
         self.shadows: dict[Value, Value] = {}
+        self.copies: dict[Operation | Block, Operation] = {}  # the last copy put behind each place
         self.chosen: set[Value] = set()  # branch results and carried tensors that become vtensors
         self.kept = self._same_outside() if is_called else set[int]()
 
@@ -216,7 +218,9 @@ class _Folding:
         if not self._is_stable(value):
             return
         if value not in self.shadows and _comes_from_outside(value) and op.parent is value.parent_block:
-            self.shadows[value] = op.out  # the first read is as good a place as any
+            op.detach()
+            self._place(op, value)
+            self.shadows[value] = op.out
             return
         op.replace_with(self.shadow(value), self.by)
         self.folded += 1
@@ -249,12 +253,25 @@ class _Folding:
             value = result
         return self.shadows[value]
 
+    def _place(self, copy: Operation, value: Value) -> None:
+        """Put the copy of a tensor where the tensor comes from, behind the copies put there before."""
+        source = value.owner
+        last = self.copies.get(source, source if isinstance(source, Operation) else None)
+        if last is not None and last.parent is not None:
+            last.parent.insert_after(copy, last)
+        else:
+            cast(Block, source).prepend(copy)
+        self.copies[source] = copy
+
     def _made(self, value: Value) -> Value:
         """The shadow of a tensor that is no view."""
         op = value.defining_op
-        if op is None:
-            with Builder.at_start(cast(BlockArgument, value).owner):
-                return builtin.to_vtensor(value).out
+        if _comes_from_outside(value):
+            with at_location(op.location) if op is not None else nullcontext(), detached():
+                copy = builtin.to_vtensor(value)
+            self._place(copy, value)
+            return copy.out
+        assert op is not None  # block arguments come from outside
         type_ = cast(TensorType, value.type).to_vtensor()
         if isinstance(op, builtin.ToTensorOp):
             if not isinstance(op.x.type, TensorType):
@@ -268,7 +285,7 @@ class _Folding:
                 return builtin.get_parameter(parameter=op.parameter, out=type_).out
             if isinstance(op, pd.FeedOp):
                 return pd.feed(feed_name=op.feed_name, col=op.col, out=type_).out
-            return builtin.to_vtensor(value).out
+        raise AssertionError(f"{op.name} makes no tensor that is read at its place")
 
 
 def _chosen_by_control(op: Operation) -> list[Value]:

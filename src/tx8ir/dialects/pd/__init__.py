@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tx8ir.core import Dialect
 
+from . import gradients as gradients
 from .comparison import (
     ComparisonOp,
     EqualOp,

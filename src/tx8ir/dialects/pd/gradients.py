@@ -1,0 +1,311 @@
+"""`Grad` of the operations: what a network of dense layers needs to be trained.
+
+Formulas are those of reverse-mode differentiation (Griewank, Walther: Evaluating Derivatives, 2008, chapter 3): for
+out = f(x) and a scalar L, the gradient of L by x from g, its gradient by out. Every gradient is a vtensor; tensors
+are read through `to_vtensor`, at the place where the gradient is computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tx8ir.core import Grad, IrError, Model, Operation, RankedTensor, ScalarType, TensorType, Value, ViewLike
+from tx8ir.dialects import builtin
+
+from .comparison import GreaterThanOp, WhereOp
+from .creation import AssignOp, FullOp
+from .elementwise_binary import AddOp, DivideOp, MultiplyOp, SubtractOp
+from .elementwise_unary import CastOp, ExpOp, LogOp, ReluOp, ScaleOp, SigmoidOp, SqrtOp, SquareOp, TanhOp
+from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
+from .matmul import MatmulOp
+from .norm import SoftmaxOp
+from .reduce import MeanOp, ReductionOp, SumOp
+from .shape import ExpandOp, FlattenOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp
+
+Cotangents = Sequence[Value | None]
+
+
+def _type(value: Value) -> RankedTensor:
+    """The type of a tensor of static shape, which gradients need. Raises IrError for another value."""
+    type_ = value.type
+    if not isinstance(type_, RankedTensor) or not type_.is_static:
+        raise IrError(f"a gradient needs tensors of static shape, not {type_}", value.defining_op)
+    return type_
+
+
+def _read(value: Value) -> Value:
+    return builtin.to_vtensor(value).out if isinstance(value.type, TensorType) else value
+
+
+def _full(like: Value, number: float, shape: tuple[int, ...] = ()) -> Value:
+    return FullOp(shape=shape, value=number, dtype=_type(like).element).out
+
+
+def _zeros(like: Value) -> Value:
+    return _full(like, 0.0, _type(like).shape)
+
+
+def _times(x: Value, y: Value) -> Value:
+    return MultiplyOp(x, y).out
+
+
+def _given(op: Operation, cotangents: Cotangents) -> Value:
+    """The only cotangent. Raises IrError when there is none: nobody asks for the gradient of such an operation."""
+    if len(cotangents) != 1 or cotangents[0] is None:
+        raise IrError(f"{op.name} has one result, so one cotangent, not {len(cotangents)}", op)
+    return cotangents[0]
+
+
+def summed_to(gradient: Value, shape: tuple[int, ...]) -> Value:
+    """The gradient by an operand that broadcasting stretched from `shape`: summed over the copies of each element."""
+    have = _type(gradient).shape
+    new = len(have) - len(shape)
+    axes = tuple(i for i, extent in enumerate(have) if i < new or (shape[i - new] == 1 and extent != 1))
+    if axes:
+        gradient = SumOp(gradient, axis=axes, keepdim=True).out
+    return ReshapeOp(gradient, shape=shape).out if _type(gradient).shape != shape else gradient
+
+
+class BinaryGrad(Model[Any], Grad):
+    """Base for operations on two operands that broadcast."""
+
+    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
+        """The gradients by both operands, in the broadcast shape."""
+        raise NotImplementedError  # subclasses define it
+
+    def grad(self, cotangents: Cotangents) -> Cotangents:
+        x, y = self.op.operands
+        by_x, by_y = self.parts(_read(x), _read(y), _given(self.op, cotangents))
+        return summed_to(by_x, _type(x).shape), summed_to(by_y, _type(y).shape)
+
+
+@Grad.implement(AddOp)
+class AddGrad(BinaryGrad):
+    """g, g."""
+
+    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
+        return g, g
+
+
+@Grad.implement(SubtractOp)
+class SubtractGrad(BinaryGrad):
+    """g, -g."""
+
+    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
+        return g, ScaleOp(g, scale=-1.0).out
+
+
+@Grad.implement(MultiplyOp)
+class MultiplyGrad(BinaryGrad):
+    """g y, g x."""
+
+    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
+        return _times(g, y), _times(g, x)
+
+
+@Grad.implement(DivideOp)
+class DivideGrad(BinaryGrad):
+    """g / y, -(g / y) (x / y)."""
+
+    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
+        by_x = DivideOp(g, y).out
+        return by_x, ScaleOp(_times(by_x, DivideOp(x, y).out), scale=-1.0).out
+
+
+class UnaryGrad(Model[Any], Grad):
+    """Base for operations on one operand whose gradient has its shape."""
+
+    def part(self, g: Value) -> Value:
+        """The gradient by the operand."""
+        raise NotImplementedError  # subclasses define it
+
+    def grad(self, cotangents: Cotangents) -> Cotangents:
+        return (self.part(_given(self.op, cotangents)),)
+
+    @property
+    def x(self) -> Value:
+        """The operand, as a vtensor."""
+        return _read(self.op.operands[0])
+
+    @property
+    def out(self) -> Value:
+        """The result, as a vtensor."""
+        return _read(self.op.results[0])
+
+
+@Grad.implement(AssignOp, builtin.ToTensorOp, builtin.ToVTensorOp)
+class CopyGrad(UnaryGrad):
+    """g."""
+
+    def part(self, g: Value) -> Value:
+        return g
+
+
+@Grad.implement(ReluOp)
+class ReluGrad(UnaryGrad):
+    """g where out > 0, else 0."""
+
+    def part(self, g: Value) -> Value:
+        zero = _full(g, 0.0)
+        return WhereOp(GreaterThanOp(self.out, zero), g, zero).out
+
+
+@Grad.implement(TanhOp)
+class TanhGrad(UnaryGrad):
+    """g (1 - out^2)."""
+
+    def part(self, g: Value) -> Value:
+        return _times(g, ScaleOp(SquareOp(self.out), scale=-1.0, bias=1.0).out)
+
+
+@Grad.implement(SigmoidOp)
+class SigmoidGrad(UnaryGrad):
+    """g out (1 - out)."""
+
+    def part(self, g: Value) -> Value:
+        out = self.out
+        return _times(_times(g, out), ScaleOp(out, scale=-1.0, bias=1.0).out)
+
+
+@Grad.implement(ExpOp)
+class ExpGrad(UnaryGrad):
+    """g out."""
+
+    def part(self, g: Value) -> Value:
+        return _times(g, self.out)
+
+
+@Grad.implement(LogOp)
+class LogGrad(UnaryGrad):
+    """g / x."""
+
+    def part(self, g: Value) -> Value:
+        return DivideOp(g, self.x).out
+
+
+@Grad.implement(SqrtOp)
+class SqrtGrad(UnaryGrad):
+    """g / (2 out)."""
+
+    def part(self, g: Value) -> Value:
+        return DivideOp(ScaleOp(g, scale=0.5), self.out).out
+
+
+@Grad.implement(SquareOp)
+class SquareGrad(UnaryGrad):
+    """2 g x."""
+
+    def part(self, g: Value) -> Value:
+        return _times(ScaleOp(g, scale=2.0).out, self.x)
+
+
+@Grad.implement(ScaleOp)
+class ScaleGrad(UnaryGrad):
+    """scale g, wherever the bias is added."""
+
+    def part(self, g: Value) -> Value:
+        return ScaleOp(g, scale=self.op.scale).out
+
+
+@Grad.implement(CastOp)
+class CastGrad(Model[CastOp], Grad):
+    """g in the format of x; no gradient flows between other than floating-point formats."""
+
+    def grad(self, cotangents: Cotangents) -> Cotangents:
+        g, element = _given(self.op, cotangents), _type(self.op.x).element
+        return (CastOp(g, dtype=element).out if element.is_float and _type(g).element.is_float else None,)
+
+
+@Grad.implement(ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, TransposeOp)
+class MoveGrad(UnaryGrad):
+    """g, moved back."""
+
+    def part(self, g: Value) -> Value:
+        view: ViewLike = self.op
+        return view.inverse(self.op.operands[0], 0, g)
+
+
+@Grad.implement(SliceOp, SplitOp)
+class PieceGrad(Model["SliceOp | SplitOp"], Grad):
+    """Zeros, with the gradients of the pieces where these come from."""
+
+    def grad(self, cotangents: Cotangents) -> Cotangents:
+        total = _zeros(self.op.operands[0])
+        for index, g in enumerate(cotangents):
+            if g is not None:
+                total = self.op.inverse(total, index, g)
+        return (total,)
+
+
+@Grad.implement(ExpandOp)
+class ExpandGrad(UnaryGrad):
+    """The sum of g over the copies of each element."""
+
+    def part(self, g: Value) -> Value:
+        return summed_to(g, _type(self.op.operands[0]).shape)
+
+
+@Grad.implement(SumOp, MeanOp)
+class SumGrad(UnaryGrad):
+    """g for each element that was summed; for the mean divided by their number."""
+
+    def part(self, g: Value) -> Value:
+        op: ReductionOp = self.op
+        shape = _type(op.x).shape
+        axes = op.axes
+        kept = tuple(1 if i in axes else extent for i, extent in enumerate(shape))
+        element: ScalarType = _type(op.x).element
+        if _type(g).element is not element:
+            g = CastOp(g, dtype=element).out
+        g = ExpandOp(ReshapeOp(g, shape=kept), shape=shape).out
+        count = 1
+        for axis in axes:
+            count *= shape[axis]
+        return ScaleOp(g, scale=1.0 / count).out if isinstance(op, MeanOp) else g
+
+
+@Grad.implement(MatmulOp)
+class MatmulGrad(Model[MatmulOp], Grad):
+    """For out = x y: g y^T and x^T g, with the transpositions of the operands, summed where batches broadcast."""
+
+    def grad(self, cotangents: Cotangents) -> Cotangents:
+        op, g = self.op, _given(self.op, cotangents)
+        x, y, tx, ty = _read(op.x), _read(op.y), op.transpose_x, op.transpose_y
+        if min(_type(x).rank, _type(y).rank) < 2:
+            raise IrError(f"{op.name} has no gradient for vectors; reshape them to matrices", op)
+        by_x = MatmulOp(y, g, transpose_x=ty, transpose_y=True) if tx else MatmulOp(g, y, transpose_y=not ty)
+        by_y = MatmulOp(g, x, transpose_x=True, transpose_y=tx) if ty else MatmulOp(x, g, transpose_x=not tx)
+        return summed_to(by_x.out, _type(x).shape), summed_to(by_y.out, _type(y).shape)
+
+
+def _softmax_grad(out: Value, g: Value, axis: int) -> Value:
+    """Out (g - sum of g out along the axis)."""
+    return _times(out, SubtractOp(g, SumOp(_times(g, out), axis=(axis,), keepdim=True)).out)
+
+
+@Grad.implement(SoftmaxOp)
+class SoftmaxGrad(UnaryGrad):
+    """out (g - sum of g out along the axis)."""
+
+    def part(self, g: Value) -> Value:
+        return _softmax_grad(self.out, g, self.op.axis)
+
+
+@Grad.implement(CrossEntropyWithSoftmaxOp)
+class CrossEntropyGrad(Model[CrossEntropyWithSoftmaxOp], Grad):
+    """(softmax - label) g of the loss, plus what flows through the softmax. None for labels."""
+
+    def grad(self, cotangents: Cotangents) -> Cotangents:
+        op = self.op
+        of_softmax, of_loss = cotangents
+        softmax, total = _read(op.softmax), None
+        if of_loss is not None:
+            total = CrossEntropyWithSoftmaxGradOp(
+                _read(op.label), softmax, of_loss,
+                soft_label=op.soft_label, ignore_index=op.ignore_index, axis=op.axis,
+            ).out  # fmt: skip
+        if of_softmax is not None:
+            through = _softmax_grad(softmax, of_softmax, op.axis)
+            total = through if total is None else AddOp(total, through).out
+        return total, None
