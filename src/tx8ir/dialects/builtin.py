@@ -217,7 +217,7 @@ class GetItemOp(Op, Compute, Fold, InferTypes, name="builtin.get_item", traits=(
         return made.operands[made.keys.index(self.key)] if isinstance(made, MakeDictOp) else None
 
 
-class ToTensorOp(Op, Compute, InferTypes, name="builtin.to_tensor"):
+class ToTensorOp(Op, Compute, InferTypes, name="builtin.to_tensor", traits=(ReadOnly,)):
     """A deep copy of a vtensor (or tensor) into storage of its own, which may then be changed."""
 
     x: Operand = operand((RankedTensor,))

@@ -4,16 +4,17 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-from tx8ir.core import UNKNOWN, Block, Commutative, Location, Operation, Program, Pure, Region, TensorType, fuse
+from tx8ir.core import UNKNOWN, Block, Commutative, Location, Operation, Program, Pure, Region, TensorType, Value, fuse
 from tx8ir.core.dominance import immediate_dominators
 from tx8ir.core.operation import erase_unchecked
 from tx8ir.dialects import builtin
 
+from .alias import AliasAnalysis
 from .effects import is_isolated, mutable_parameters
 from .pass_manager import OperationPass, register_pass
 
@@ -35,6 +36,8 @@ class _Kinds(dict[type[Operation], int]):
         traits = kind.info.traits
         if kind is builtin.GetParameterOp:
             self[kind] = _READ
+        elif kind is builtin.ToVTensorOp:
+            self[kind] = _MERGE
         elif Pure not in traits:
             self[kind] = _KEEP
         else:
@@ -42,13 +45,19 @@ class _Kinds(dict[type[Operation], int]):
         return self[kind]
 
 
-def eliminate_common_subexpressions(root: Operation, *, mutable: Collection[str] = (), by: str = "cse") -> int:
+def eliminate_common_subexpressions(
+    root: Operation,
+    *,
+    mutable: Collection[str] = (),
+    may_change: Callable[[Value], bool] = lambda tensor: True,
+    by: str = "cse",
+) -> int:
     """Merges equal pure operations inside `root`; returns how many were removed.
 
     Two operations are equal when class, operands (in any order for the first two of a `Commutative` one), attributes
     and result types are; the first one stays, its location standing for both. It must dominate the other, with no
-    `IsolatedFromAbove` region between them. Operations with regions or with a `tensor` operand or result are left
-    alone, reads of parameters in `mutable` too.
+    `IsolatedFromAbove` region between them. Operations with regions or with a `tensor` result are left alone, reads of
+    parameters in `mutable` and of tensors that `may_change` too.
 
     O(operations), iterative.
     """
@@ -88,7 +97,8 @@ def eliminate_common_subexpressions(root: Operation, *, mutable: Collection[str]
                         log.append(key)
                 elif not (kind == _READ and op._attributes["name"].value in mutable):
                     for use in operands:
-                        if use._value._type.__class__ is TensorType:
+                        value = use._value
+                        if value._type.__class__ is TensorType and may_change(value):
                             break
                     else:
                         for old, new in zip(results, earlier._results):  # noqa: B905  (equal keys: as many)
@@ -155,4 +165,12 @@ class CommonSubexpressionElimination(OperationPass):
     name: ClassVar[str] = "cse"
 
     def run_on(self, root: Operation, program: Program) -> None:
-        self.count("merged", eliminate_common_subexpressions(root, mutable=mutable_parameters(program)))
+        found: list[AliasAnalysis] = []
+
+        def may_change(tensor: Value) -> bool:
+            if not found:  # most programs have no tensors when this pass runs
+                found.append(self.analyses.get(AliasAnalysis, program))
+            return found[0].is_written(tensor)
+
+        mutable = mutable_parameters(program)
+        self.count("merged", eliminate_common_subexpressions(root, mutable=mutable, may_change=may_change))

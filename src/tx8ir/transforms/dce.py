@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.core import UNKNOWN, Operation, OpResult, Program, TensorType
+from tx8ir.core import UNKNOWN, Operation, OpResult, Program
 from tx8ir.core.operation import erase_unchecked
 
 from .effects import DroppableKinds, is_droppable
@@ -47,12 +47,8 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
                     uses = [use for inner in inside for use in inner._operands]
                     op.erase(by)
                 else:
-                    for use in uses:
-                        if use._value._type.__class__ is TensorType:
-                            break
-                    else:
-                        removed += 1
-                        erase_unchecked(op, by, UNKNOWN)
+                    removed += 1
+                    erase_unchecked(op, by, UNKNOWN)
                 for use in uses:
                     value = use._value
                     if value._first_use is None and value.__class__ is OpResult and value._owner._parent is not block:
@@ -66,8 +62,8 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
 class DeadCodeElimination(OperationPass):
     """Removes operations that are `Pure` or `ReadOnly` and whose results are not used, transitively.
 
-    Assumes: nothing. Guarantees: no droppable operation without users is left; an operation with a `tensor` operand, an
-    effect, or an effect inside its regions stays; symbols (functions) stay. Idempotent. Cost: O(operations).
+    Assumes: nothing. Guarantees: no droppable operation without users is left; an operation with an effect (it writes
+    a tensor, say), or one inside its regions, stays; symbols (functions) stay. Idempotent. Cost: O(operations).
     Statistics: `removed`.
     """
 

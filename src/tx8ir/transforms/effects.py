@@ -13,7 +13,6 @@ from tx8ir.core import (
     ReadOnly,
     RecursiveEffects,
     Symbol,
-    TensorType,
     Terminator,
 )
 
@@ -37,26 +36,22 @@ class DroppableKinds(dict[type[Operation], bool]):
         return self[kind]
 
 
-def has_tensor_operand(op: Operation) -> bool:
-    """True when an operand is a `TensorType`, which may alias others and be changed behind the operation's back."""
-    return any(value.type.__class__ is TensorType for value in op.operands)
-
-
 def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | None = None) -> bool:
-    """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions, no tensor
-    operand.
+    """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions.
+
+    Reading a tensor, or showing it from another side, is no effect; writing one is.
 
     O(operations inside `op`). A caller that asks about operations inside one another hands in the same set `kept` each
     time: it collects the operations around each effect found, so that no effect is looked for twice.
     """
-    if not kinds[op.__class__] or has_tensor_operand(op) or (kept is not None and op in kept):
+    if not kinds[op.__class__] or (kept is not None and op in kept):
         return False
     if not op.regions:
         return True
     for inner in op.walk():
         if inner is op or inner.has_trait(Terminator):
             continue
-        if not kinds[inner.__class__] or has_tensor_operand(inner) or (kept is not None and inner in kept):
+        if not kinds[inner.__class__] or (kept is not None and inner in kept):
             if kept is not None:
                 around: Operation | None = inner
                 while around is not None:
