@@ -29,6 +29,7 @@ from tx8ir.transforms.pass_manager import Pass, PassManager, all_passes
 from tx8ir.viz.report import CompileReport, Report, RunReport, Stage
 
 Dtype = Literal["float32", "bfloat16", "float16"]
+Grouping = Literal["fused", "single"]
 
 _ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
 # Importing passes registers them.
@@ -61,11 +62,14 @@ class CompileOptions:
 
     dtype: format of the floating-point computation; None keeps the formats of the program. Integers of 64 bits always
         become 32 bits wide, with a range check on the inputs of every run.
+    opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
+        SPM; "single" leaves one operation per group.
     """
 
     dtype: Dtype | None = attrs.field(
         default=None, validator=attrs.validators.optional(attrs.validators.in_(_ELEMENT_OF_DTYPE))
     )
+    opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
 
 
 class Progress(Protocol):
@@ -131,13 +135,14 @@ _STAGES: Final = (
     "group-default",
     "group-load-store",
     "group-mapping",
+    "group-fuse",
     "group-barriers",
     "shard-and-split",
     "allocate-spm",
     "allocate-ddr",
     "generate-tx8",
 )
-"""Every stage of a compilation, in order."""
+"""Every stage of a compilation, in order; options may leave some out."""
 
 
 def pipeline(
@@ -151,6 +156,8 @@ def pipeline(
     if through is not None and through not in _STAGES:
         raise IrError(f"no stage is named '{through}'; stages are {', '.join(_STAGES)}")
     stages = _STAGES if through is None else _STAGES[: _STAGES.index(through) + 1]
+    if options.opt_group == "single":
+        stages = tuple(stage for stage in stages if stage != "group-fuse")
     choices: dict[str, object] = _target_choices(target)
     if options.dtype is not None:
         choices["dtype"] = _ELEMENT_OF_DTYPE[options.dtype]
