@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import dialects as dialects  # makes the shipped dialects known to the default context
+from .core.display import register_renderer_lazily
 
 if TYPE_CHECKING:
     from . import frontends as frontends
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = ["CompileOptions", "Executable", "InputError", "Program", "compile", "parse"]
+
+# What notebooks show comes from a room that nothing else of the IR needs.
+register_renderer_lazily(f"{__name__}.viz.notebook")
 
 # What `import tx8ir` alone does not need is imported when it is first touched.
 _LAZY = {

@@ -41,7 +41,18 @@ from .fields import (
     variadic_operand,
     variadic_result,
 )
-from .interfaces import Branch, Compute, Fold, Grad, InferTypes, Interface, MemoryEffects, Model, ParameterAccess, ViewLike
+from .interfaces import (
+    Branch,
+    Compute,
+    Fold,
+    Grad,
+    InferTypes,
+    Interface,
+    MemoryEffects,
+    Model,
+    ParameterAccess,
+    ViewLike,
+)
 from .location import (
     UNKNOWN,
     FileLocation,

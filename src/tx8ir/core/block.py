@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+from .display import Displayable
 from .errors import IrError
 from .traits import Terminator
 from .types import Type
@@ -19,7 +20,7 @@ _ORDER_GAP: Final = 32
 """Distance between neighbours when a block is numbered, so that insertions find room for a while."""
 
 
-class Block:
+class Block(Displayable):
     """Arguments and a linked list of operations. Insertion and erasure are O(1), `len` too.
 
     Args:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from .attributes import EMPTY_DICT, DictAttr
+from .display import Displayable
 from .errors import IrError
 from .location import STATE, Location, fuse, python_location
 from .types import Type
@@ -53,7 +54,7 @@ class OpInfo:
         return f"<OpInfo {self.name}>"
 
 
-class Operation:
+class Operation(Displayable):
     """Operands, results, attributes, regions and successors, at a place in a block and from a location.
 
     Each kind is a subclass; see `Op` for defining one. `create` makes any kind from its parts.

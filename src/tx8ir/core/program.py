@@ -10,6 +10,7 @@ from .block import Block, Region
 from .comments import without_comments
 from .context import IrContext, default_context
 from .definition import SEGMENTS
+from .display import Displayable
 from .errors import IrError, ParseError
 from .interfaces import ParameterAccess
 from .op import Op
@@ -23,10 +24,9 @@ from .weights import WeightStore
 
 GRAPH_FILE: Final = "graph.mlir"
 WEIGHTS_FILE: Final = "weights.safetensors"
-_HTML_ESCAPES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
-class Program:
+class Program(Displayable):
     """A module operation and a `WeightStore`.
 
     Args:
@@ -200,10 +200,6 @@ class Program:
     def __repr__(self) -> str:
         count = sum(1 for _ in self.module.walk())
         return f"<Program: {count} operations, {len(self.weights)} variables>"
-
-    def _repr_html_(self) -> str:
-        text = "".join(_HTML_ESCAPES.get(c, c) for c in str(self))
-        return f"<details open><summary>{repr(self)[1:-1]}</summary><pre>{text}</pre></details>"
 
 
 def without_runtime_attributes(root: Operation) -> Operation:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from .display import Displayable
 from .errors import IrError
 from .location import NamedLocation
 from .types import Type
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .operation import Operation
 
 
-class Value:
+class Value(Displayable):
     """What operations take and give: a type and a chain of uses, nothing else.
 
     The chain is linked through the `OpOperand` objects, so adding, removing and redirecting a use is O(1).
