@@ -18,8 +18,8 @@ from .pass_manager import Pass, register_pass
 class ToInplace(Pass):
     """Uses `foo_` again where the storage it writes is dead and has the right type.
 
-    1. `v = to_vtensor(t)`, `r = foo(v, ...)`, `pd.assign_(t, r)` become `foo_(t, ...)`, if `v` and `r` have no other
-       use and nothing in between reads or writes the storage of `t`.
+    1. `v = to_vtensor(t)`, `r = foo(v, ...)`, `pd.assign_(t, r)` become `foo_(t, ...)`, if `r` has no other use and
+       nothing in between writes the storage of `t`.
     2. `to_tensor(foo(x, ...))`, where `x` and the result of `foo` have no other use, becomes `foo_(to_tensor(x), ...)`:
        from the end of a chain towards its start, as long as there is a `foo_`.
 
@@ -48,7 +48,7 @@ def _write_where_it_was_read(assign: pd.Assign_Op, analysis: AliasAnalysis, by: 
         or inplace is None
         or not isinstance(read, builtin.ToVTensorOp)
         or read.x is not assign.x
-        or not (assign.value.has_one_use and read.out.has_one_use)
+        or not assign.value.has_one_use
         or not read.parent is compute.parent is assign.parent
     ):
         return 0
@@ -58,7 +58,7 @@ def _write_where_it_was_read(assign: pd.Assign_Op, analysis: AliasAnalysis, by: 
     while op is not None and op is not assign:
         if op is not compute:
             effects = analysis.effects(op)
-            if effects.opaque or not (effects.reads | effects.writes).isdisjoint(analysis.storages(assign.x)):
+            if effects.opaque or not effects.writes.isdisjoint(analysis.storages(assign.x)):
                 return 0
         op = op.next_op
     made: Operation = inplace.create(
@@ -67,7 +67,8 @@ def _write_where_it_was_read(assign: pd.Assign_Op, analysis: AliasAnalysis, by: 
     cast(Block, assign.parent).insert_before(made, assign)
     assign.replace_with(made.results[0], by)
     compute.erase(by)
-    read.erase(by)
+    if not read.out.has_uses:
+        read.erase(by)
     return 1
 
 
