@@ -109,6 +109,18 @@ class _Everything:
 _EVERYTHING = _Everything()
 
 
+def _outermost(block: Block) -> Block | Operation:
+    """What `block` is part of in the end: the operation around everything, or a block that nothing holds."""
+    at = block
+    while True:
+        op = at.parent_op
+        if op is None:
+            return at
+        if op._parent is None:
+            return op
+        at = op._parent
+
+
 class _Verifier:
     def __init__(self) -> None:
         self._faults: list[Fault] = []
@@ -372,7 +384,15 @@ class _Verifier:
             return
         around = self._open.get(region) if region is not None else None
         if around is None:
-            self._fault(op, f"operand {index} is defined in a region that does not enclose it{self._by(owner)}")
+            if _outermost(home) is not _outermost(block):
+                holder = home.parent_op
+                if owner is not None:
+                    source = f"defined by {owner.describe()}"
+                else:
+                    source = f"a block argument of {holder.describe()}" if holder is not None else "a block argument"
+                self._fault(op, f"operand {index} is a value of another program, {source}")
+            else:
+                self._fault(op, f"operand {index} is defined in a region that does not enclose it{self._by(owner)}")
             return
         at, current, depth = around
         if depth < barrier:
