@@ -36,6 +36,11 @@ class Footprint:
     high: Times
     writes: NDArray[np.bool_]
 
+    def moved(self, shifts: Times) -> Footprint:
+        """The same bytes further on, by `shifts` [accesses]."""
+        shift = np.where(self.high > self.low, shifts[:, None], 0)
+        return Footprint(self.low + shift, self.high + shift, self.writes)
+
 
 def footprint(intervals: Sequence[tuple[bool, Any, Any]], tiles: Any, chip_tiles: int) -> Footprint:
     """Make a footprint from (writes, first bytes, ends) of each access.
@@ -103,6 +108,14 @@ class Clock:
             self._count = 0
         else:
             self._sweep()
+
+    def hold(self, tiles: Any, until: Times | int) -> None:
+        """Let tiles issue nothing before `until`, which is one time or one per tile."""
+        self._issued[tiles] = np.maximum(self._issued[tiles], until)
+
+    def ended(self, engine: Engine, tiles: Any) -> Times:
+        """When the last instruction of an engine ends on each of the tiles."""
+        return self.free[_INDEX[engine], tiles].copy()
 
     def _issue(self, tiles: Any) -> Times:
         self._issued[tiles] += self._issue_cycles

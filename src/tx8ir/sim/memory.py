@@ -81,6 +81,19 @@ class Placed:
     parts: tuple[Part, ...]
     extent: int
     """Bytes from the first to behind the last byte on a tile."""
+    shift: int = 0
+    """Bytes by which loops have moved it from the addresses of `access`."""
+
+    def moved(self, shift: int) -> Placed:
+        """The same access `shift` bytes further; its bytes are taken to lie in the same stores."""
+        parts = tuple(
+            [
+                Part(p.store, p.start + shift, p.step, None if p.offsets is None else p.offsets + shift, p.count,
+                     p.positions)
+                for p in self.parts
+            ]
+        )  # fmt: skip
+        return Placed(self.access, self.tiles, parts, self.extent, self.shift + shift)
 
     @property
     def is_writable(self) -> bool:
@@ -90,7 +103,12 @@ class Placed:
     def address(self, position: int) -> int:
         """The address of the first byte on the tile at `position`."""
         addresses = self.access.addresses
-        return addresses[position if len(addresses) > 1 else 0]
+        return addresses[position if len(addresses) > 1 else 0] + self.shift
+
+    def interval(self, position: int) -> tuple[int, int]:
+        """First byte and end of its bytes on the tile at `position`."""
+        address = self.address(position)
+        return address, address + self.extent
 
 
 class Memory:
@@ -256,6 +274,20 @@ class Memory:
                     raise _unwritten(placed, position, address)
         return result
 
+    def store_rows(self, placed: Placed, rows: NDArray[np.int64], values: NDArray[np.uint8]) -> None:
+        """Write bytes [tiles, count, row bytes] to rows of a table in DDR; the last of equal `rows` stays.
+
+        `rows` [tiles, count] are valid row numbers. What is written is marked so.
+        """
+        access = placed.access
+        ((_, stride),) = access.walk
+        for part in placed.parts:
+            base = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
+            offsets = base[:, None] + rows[part.positions] * stride
+            _row_windows(part.store.data, access.nbytes)[offsets] = values[part.positions]
+            if part.store.written is not None:
+                _row_windows(part.store.written, access.nbytes)[offsets] = True
+
     def _array(self, placed: Placed, dtype: np.dtype[Any]) -> Array:
         access, parts = placed.access, placed.parts
         if len(parts) == 1:
@@ -387,7 +419,7 @@ def _row_windows(buffer: Array, nbytes: int) -> Array:
 
 def _unwritten(placed: Placed, position: int, address: int) -> Fault:
     tile = placed.tiles[position]
-    low, high = placed.access.interval(position)
+    low, high = placed.interval(position)
     return Fault(
         f"{bytes_text(placed.access, tile, low, high)} is read, but byte {address:#x} was never written",
         tile=tile,

@@ -1,11 +1,15 @@
 """Cross-tile races: tiles that touch the same DDR bytes, at least one writing, with no barrier between them.
 
-Between tiles only barriers order anything, whatever the lockstep execution happened to do. Every access to DDR is
-remembered until barriers order it before everything that may follow; a new access is compared with those, by bounding
+Between tiles only barriers and messages order anything, whatever the execution happened to do. Every access to DDR is
+remembered until they order it before everything that may follow; a new access is compared with those, by bounding
 intervals first and, where those meet, byte by byte. A gather counts as a read of its whole table.
+
+A run without barriers would remember ever more, so old records are folded into a time per byte and tile (`_Shadow`).
 """
 
 from __future__ import annotations
+
+from typing import Any, TypeVar
 
 import attrs
 import numpy as np
@@ -14,9 +18,12 @@ from numpy.typing import NDArray
 from tx8ir.dialects.tx8 import Access
 
 from .errors import Fault
-from .memory import Part, Placed
+from .memory import ByteStore, Part, Placed
+
+ScalarT = TypeVar("ScalarT", bound=np.integer[Any])
 
 _NOBODY, _SEVERAL = -1, -2
+_RECORD_LIMIT = 256
 
 
 @attrs.define(eq=False)
@@ -31,6 +38,13 @@ class SharedBytes:
     """Bounding intervals per tile of `tiles`, in bytes of the segment."""
     bounds: tuple[int, int]
     """The bounding interval of all tiles."""
+
+    def moved(self, shift: int) -> SharedBytes:
+        """The same bytes `shift` bytes further in the segment."""
+        low, high = self.bounds
+        return SharedBytes(
+            self.access, self.part, self.tiles, self.low + shift, self.high + shift, (low + shift, high + shift)
+        )
 
 
 @attrs.define(eq=False)
@@ -78,6 +92,7 @@ class RaceDetector:
         self._epoch = 0
         self._ordered = np.zeros((tiles, tiles), np.int64)
         self._records: list[_Record] = []
+        self._shadows: dict[int, tuple[_Shadow, _Shadow]] = {}
 
     def barrier(self, tiles: tuple[int, ...]) -> None:
         """Order what `tiles` did, and what was ordered before that, before whatever they do next."""
@@ -85,11 +100,30 @@ class RaceDetector:
         if len(tiles) == len(self._ordered):
             self._ordered[:] = self._epoch
             self._records.clear()
+            self._shadows.clear()
             return
         members = list(tiles)
         known = self._ordered[members].max(axis=0)
         known[members] = self._epoch
         self._ordered[members] = known
+        self._forget_settled()
+
+    def publish(self, tile: int) -> NDArray[np.int64]:
+        """What comes before a message of `tile`: all that it did, and what was ordered before that."""
+        self._epoch += 1
+        known = self._ordered[tile].copy()
+        known[tile] = self._epoch
+        return known
+
+    def receive(self, tile: int, known: NDArray[np.int64]) -> None:
+        """Order what `publish` gave before whatever `tile` does next."""
+        np.maximum(self._ordered[tile], known, out=self._ordered[tile])
+
+    def is_ordered(self, tile: int, sender: int, known: NDArray[np.int64]) -> bool:
+        """Whether what `sender` had done when it published `known` comes before whatever `tile` does next."""
+        return bool(self._ordered[tile, sender] >= known[sender])
+
+    def _forget_settled(self) -> None:
         itself = np.eye(len(self._ordered), dtype=np.bool_)
         settled = np.where(itself, self._epoch, self._ordered).min(axis=0)
         self._records = [r for r in self._records if (settled[r.shared.tiles] <= r.epoch).any()]
@@ -109,7 +143,24 @@ class RaceDetector:
                 and other.bounds[0] < high
             ):
                 self._check_pair(shared, earlier)
+        for shadow in self._shadows.get(store.address, ()):
+            if writes or shadow.writes:
+                shadow.check(shared, self._ordered)
         self._records.append(_Record(shared, index, self._epoch))
+        if len(self._records) > _RECORD_LIMIT:
+            self._forget_settled()
+            self._fold(len(self._records) - _RECORD_LIMIT // 2)
+
+    def _fold(self, count: int) -> None:
+        """Move the oldest records into shadows."""
+        for record in self._records[: max(count, 0)]:
+            shared = record.shared
+            store = shared.part.store
+            if store.address not in self._shadows:
+                self._shadows[store.address] = (_Shadow(store, writes=True), _Shadow(store, writes=False))
+            writers, readers = self._shadows[store.address]
+            (writers if shared.access.writes else readers).add(shared, record.epoch)
+        del self._records[: max(count, 0)]
 
     def _check_pair(self, shared: SharedBytes, earlier: _Record) -> None:
         before = earlier.shared
@@ -122,6 +173,50 @@ class RaceDetector:
         rivals = unordered | ~other
         for pattern in np.unique(rivals, axis=0):
             _compare(shared, np.flatnonzero((rivals == pattern).all(axis=1)), before, pattern, earlier.index)
+
+
+class _Shadow:
+    """When each tile last wrote (or read) each byte of a segment; its memory is that of the segment, whatever runs."""
+
+    def __init__(self, store: ByteStore, *, writes: bool) -> None:
+        self.writes = writes
+        self._store = store
+        self._times: dict[int, NDArray[np.int64]] = {}
+        """By tile: 1 + the epoch of the last access, 0 where there was none."""
+        self._bounds: dict[int, tuple[int, int]] = {}
+
+    def add(self, shared: SharedBytes, epoch: int) -> None:
+        """Take over an access."""
+        for tile, low, high in zip(shared.tiles.tolist(), shared.low.tolist(), shared.high.tolist(), strict=True):
+            if tile not in self._times:
+                self._times[tile] = np.zeros(self._store.size, np.int64)
+            _walk(self._times[tile], low, shared.access)[...] = epoch + 1
+            first, end = self._bounds.get(tile, (low, high))
+            self._bounds[tile] = (min(first, low), max(end, high))
+
+    def check(self, shared: SharedBytes, ordered: NDArray[np.int64]) -> None:
+        """Raise Fault when a tile touches bytes that another one touched last without an order between them."""
+        for tile, low, high in zip(shared.tiles.tolist(), shared.low.tolist(), shared.high.tolist(), strict=True):
+            for other, times in self._times.items():
+                first, end = self._bounds[other]
+                if other == tile or low >= end or first >= high:
+                    continue
+                late = _walk(times, low, shared.access) > ordered[tile, other]
+                if late.any():
+                    place = np.unravel_index(int(late.argmax()), late.shape)
+                    address = shared.part.store.address + low + _offset(shared.access, place)
+                    verb = "writes" if shared.access.writes else "reads"
+                    raise Fault(
+                        f"race: tile {tile} {verb} DDR byte {address:#x}, which tile {other} "
+                        f"{'wrote' if self.writes else 'read'} before, with no barrier or message between them",
+                        tile=tile,
+                        addresses=(address, address + 1),
+                    )
+
+
+def _offset(access: Access, place: tuple[np.intp, ...]) -> int:
+    """The offset of the byte at an index [*iterations, run] of a walk."""
+    return int(place[-1]) + sum(int(i) * stride for i, (_, stride) in zip(place[:-1], access.walk, strict=True))
 
 
 def _compare(
@@ -146,18 +241,16 @@ def _compare(
         contested = (view != _NOBODY) & (view != tile)
         if contested.any():
             place = np.unravel_index(int(contested.argmax()), contested.shape)
-            offset = int(place[-1]) + sum(
-                int(i) * stride for i, (_, stride) in zip(place[:-1], shared.access.walk, strict=True)
-            )
-            address = shared.part.store.address + int(shared.low[position]) + offset
+            address = shared.part.store.address + int(shared.low[position]) + _offset(shared.access, place)
             raise _race(shared.access, before.access, index, tile, int(view[place]), address)
 
 
-def _walk(buffer: NDArray[np.int8], offset: int, access: Access) -> NDArray[np.int8]:
-    """The bytes [*iterations, run] that an access touches from `offset` on, as a view."""
+def _walk(buffer: NDArray[ScalarT], offset: int, access: Access) -> NDArray[ScalarT]:
+    """The bytes [*iterations, run] that an access touches from `offset` on, as a view; an entry of `buffer` is one."""
+    size = buffer.itemsize
     shape = (*[n for n, _ in access.walk], access.nbytes)
-    strides = (*[s for _, s in access.walk], 1)
-    return np.ndarray(shape, np.int8, buffer, offset, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
+    strides = (*[s * size for _, s in access.walk], size)
+    return np.ndarray(shape, buffer.dtype, buffer, offset * size, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
 
 
 def _race(access: Access, before: Access, index: int | None, tile: int, owner: int, address: int) -> Fault:
@@ -166,7 +259,8 @@ def _race(access: Access, before: Access, index: int | None, tile: int, owner: i
         other = "another tile writes in the same instruction"
     else:
         who = "several tiles" if owner == _SEVERAL else f"tile {owner}"
-        other = f"{who} {'wrote' if before.writes else 'read'} in instruction {index}, with no barrier between them"
+        did = "wrote" if before.writes else "read"
+        other = f"{who} {did} in instruction {index}, with no barrier or message between them"
     return Fault(
         f"race: tile {tile} {verb} DDR byte {address:#x}, which {other}",
         tile=tile,

@@ -1,8 +1,14 @@
-"""The lockstep simulator: executes instructions in block order, each for all of its tiles at once."""
+"""The simulator: decodes each instruction once, and executes it for all of its tiles at once where they go together.
+
+Programs without messages are executed in block order, which is legal because only barriers make tiles wait. With
+messages tiles take turns (`scheduler`): whichever has come least far and has nothing to wait for goes on, with all
+tiles that are at the same place. Results do not depend on that choice, unless the program has a race.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -11,14 +17,21 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Program, VTensorType, ui8
 from tx8ir.dialects.tx8 import (
+    Access,
     BarrierOp,
+    DteArmOp,
+    DteSendOp,
+    DteWaitOp,
+    Follow,
     InputOp,
     Instruction,
     MemorySpace,
+    MessageOp,
     OutputOp,
     PortOp,
     ProgramOp,
     SegmentOp,
+    instructions_of,
 )
 from tx8ir.dialects.tx8.cost import instruction_cycles
 from tx8ir.target.chip import TX8, Engine, Target
@@ -27,9 +40,12 @@ from tx8ir.target.layout import element_mask, pack, unpack
 from .clock import ENGINES, Clock, Footprint, footprint
 from .engines import EXECUTORS, Machine, Step
 from .errors import Fault, SimError
+from .mailbox import Mailbox
 from .memory import ByteStore, Memory, Placed
 from .races import RaceDetector, SharedBytes, shared_bytes
 from .report import SimReport, Tally
+from .scheduler import Begun, Lockstep, Schedule, Tiles
+from .stream import Issue, all_issues, nodes_of, stream
 
 Array = NDArray[Any]
 
@@ -53,17 +69,36 @@ class _Decoded:
     source: str
     engine: Engine | None
     tiles: slice | NDArray[np.intp]
+    positions: list[int]
+    """Where these tiles are among those of the instruction."""
     step: Step | None
     placed: tuple[Placed, ...]
-    checked: tuple[Placed, ...]
-    """Sources whose bytes must have been written."""
-    marked: tuple[Placed, ...]
-    """Destinations that are written as a whole."""
-    shared: tuple[SharedBytes, ...]
-    """Accesses to DDR that some instruction may write: those that can race."""
+    moves: tuple[tuple[Follow, ...], ...]
+    """The terms by which loops move each access; empty when none moves."""
+    checked: tuple[int, ...]
+    """Sources whose bytes must have been written, by their number among `placed`."""
+    marked: tuple[int, ...]
+    """Destinations that are written as a whole, likewise."""
+    shared: tuple[tuple[int, SharedBytes], ...]
+    """Accesses to DDR that some instruction may write: those that can race; with their number."""
+    ordering: tuple[int, ...]
+    """Accesses that order the instruction with others: the rows of `footprint`."""
     cycles: int | NDArray[np.int64]
     footprint: Footprint
     moved: int
+
+
+@attrs.define(eq=False)
+class _Run:
+    """The state of one run."""
+
+    machine: Machine
+    clock: Clock
+    tally: Tally
+    races: RaceDetector | None
+    mailbox: Mailbox
+    shared_end: NDArray[np.int64]
+    """[tiles]: when the tile's last access to DDR that can race ends."""
 
 
 class Simulator:
@@ -102,14 +137,17 @@ class Simulator:
         """The memories, as the latest run left them."""
         self.inputs = tuple(op for op in ops if isinstance(op, InputOp))
         self.outputs = tuple(op for op in ops if isinstance(op, OutputOp))
-        self.instructions = tuple(op for op in ops if isinstance(op, Instruction))
-        self._decoded: list[_Decoded | None] = [None] * len(self.instructions)
+        self.instructions = tuple(instructions_of(iter(ops)))
+        self.nodes = nodes_of(ops, itertools.count())
+        self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
+        self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
 
-    def run(self, inputs: Mapping[str, Array]) -> SimResult:
+    def run(self, inputs: Mapping[str, Array], schedule: Schedule | None = None) -> SimResult:
         """Execute the program once, on fresh memories.
 
         Args:
             inputs: one array for each declared input, of exactly its shape and NumPy type.
+            schedule: the order in which tiles and engines take turns; by default tiles go together (`Lockstep`).
 
         Raises:
             SimError: inputs do not fit, or an instruction does what the machine does not allow; it names the
@@ -118,76 +156,200 @@ class Simulator:
         memory = self.memory
         memory.clear()
         self._write_inputs(inputs)
-        machine = Machine(self.target, memory, self.seed)
-        clock, tally = Clock(self.target), Tally(self.target.tiles)
         races = RaceDetector(self.target.tiles) if self.checks else None
+        run = _Run(
+            Machine(self.target, memory, self.seed),
+            Clock(self.target),
+            Tally(self.target.tiles),
+            races,
+            Mailbox(memory, races),
+            np.zeros(self.target.tiles, np.int64),
+        )
         with np.errstate(all="ignore"):
-            for index, op in enumerate(self.instructions):
-                try:
-                    self._execute(index, op, machine, clock, tally, races)
-                except Fault as fault:
-                    raise SimError(fault.message, op, index=index, tile=fault.tile, addresses=fault.addresses) from None
+            if schedule is None and not self._has_messages:
+                for leaf, trips in all_issues(self.nodes):
+                    self._execute(leaf.index, leaf.op, leaf.tiles, trips, run)
+            else:
+                (schedule or Lockstep()).run(_Tiles(self, run))
+        if self.checks:
+            try:
+                run.mailbox.check_finished()
+            except Fault as fault:
+                raise SimError(fault.message, tile=fault.tile, addresses=fault.addresses) from None
         outputs = {op.port_name: _read_output(memory, op) for op in self.outputs}
-        return SimResult(outputs, self._report(clock, tally))
+        return SimResult(outputs, self._report(run.clock, run.tally))
 
     # -- instructions ---------------------------------------------------------------------------------------------
 
-    def _execute(
-        self, index: int, op: Instruction, machine: Machine, clock: Clock, tally: Tally, races: RaceDetector | None
-    ) -> None:
+    def _execute(self, index: int, op: Instruction, tiles: tuple[int, ...], trips: tuple[int, ...], run: _Run) -> None:
+        """Execute an instruction on some of its tiles, which have nothing to wait for any more."""
+        try:
+            decoded, placed = self._prepare(index, op, tiles, trips)
+            self._check_order(index, decoded, placed, run)
+            self._perform(op, index, decoded, placed, run)
+        except Fault as fault:
+            raise _error(fault, index, op, trips) from None
+
+    def _begin(self, issue: Issue, tile: int, run: _Run) -> Begun:
+        """Place an instruction for one tile and check its order with other tiles; `_finish` executes it later."""
+        leaf = issue.leaf
+        try:
+            decoded, placed = self._prepare(leaf.index, leaf.op, (tile,), issue.trips)
+            self._check_order(leaf.index, decoded, placed, run)
+        except Fault as fault:
+            raise _error(fault, leaf.index, leaf.op, issue.trips) from None
+        spans = tuple([(p.access.writes, p.access.space, *p.interval(0)) for p in placed if p.is_writable])
+        return Begun(issue, tile, decoded.engine, spans, bool(decoded.shared), decoded, placed)
+
+    def _finish(self, begun: Begun, run: _Run) -> None:
+        leaf = begun.issue.leaf
+        try:
+            self._perform(leaf.op, leaf.index, begun.decoded, begun.placed, run)
+        except Fault as fault:
+            raise _error(fault, leaf.index, leaf.op, begun.issue.trips) from None
+
+    def _prepare(
+        self, index: int, op: Instruction, tiles: tuple[int, ...], trips: tuple[int, ...]
+    ) -> tuple[_Decoded, tuple[Placed, ...]]:
+        """The instruction decoded for these tiles, and its accesses where the trips have moved them."""
         if op.name in self.disabled:
             raise Fault(f"{op.name} is disabled in this simulator")
-        decoded = self._decoded[index]
+        decoded = self._decoded.get((index, tiles))
         if decoded is None:
-            decoded = self._decoded[index] = self._decode(op)
-        tiles = decoded.tiles
-        if decoded.step is None:  # a barrier
-            clock.barrier(tiles)
-            if races is not None:
-                races.barrier(op.tiles)
-            tally.add(decoded.name, decoded.source, tiles, 0, None, 0)
-            return
-        if self.checks:
-            for placed in decoded.checked:
-                machine.memory.check_written(placed)
-        if races is not None:
-            for shared in decoded.shared:
-                races.access(shared, index)
-        decoded.step(machine, decoded.placed)
-        for placed in decoded.marked:
-            machine.memory.mark_written(placed)
-        engine = decoded.engine
-        assert engine is not None
-        clock.run(engine, tiles, decoded.cycles, decoded.footprint)
-        tally.add(decoded.name, decoded.source, tiles, decoded.cycles, _PATHS.get(engine), decoded.moved)
+            decoded = self._decoded[index, tiles] = self._decode(op, tiles)
+        if not decoded.moves:
+            return decoded, decoded.placed
+        shifts = [
+            sum([term.offset(trips[-1 - term.level]) - term.offset(0) for term in terms]) for terms in decoded.moves
+        ]
+        return decoded, tuple(
+            [self._moved(p, shift) if shift else p for p, shift in zip(decoded.placed, shifts, strict=True)]
+        )
 
-    def _decode(self, op: Instruction) -> _Decoded:
-        """Read all fields of an instruction. Raises Fault when its bytes are not where the machine allows them."""
-        tiles = op.tiles
+    def _moved(self, placed: Placed, shift: int) -> Placed:
+        """An access where loops have moved it. Raises Fault when the machine does not allow it there."""
+        access = placed.access
+        if access.space is MemorySpace.SPM:
+            first, end = self.target.spm_allocatable
+            low, high = min(access.addresses) + shift, max(access.addresses) + shift + placed.extent
+            inside = first <= low and high <= end
+        else:
+            inside = all(
+                part.start + shift >= 0
+                and part.offsets is None
+                and max(part.start, part.start + (part.count - 1) * part.step) + shift + placed.extent
+                <= part.store.size
+                and min(part.start, part.start + (part.count - 1) * part.step) + shift >= 0
+                for part in placed.parts
+            )
+        if inside:
+            return placed.moved(shift)
+        # Outside of where it was: an error, or another segment.
+        return self.memory.place(_moved_to(access, shift), placed.tiles)
+
+    def _check_order(self, index: int, decoded: _Decoded, placed: tuple[Placed, ...], run: _Run) -> None:
+        """Find conflicts with what other tiles do, and let later instructions be checked against this one."""
+        races = run.races
+        if races is None:
+            return
+        if self._has_messages:
+            run.mailbox.check(placed)
+        for i, shared in decoded.shared:
+            before, now = decoded.placed[i], placed[i]
+            if now.access is before.access:
+                races.access(shared if now is before else shared.moved(now.shift - before.shift), index)
+            else:
+                for other in shared_bytes(now):
+                    races.access(other, index)
+
+    def _perform(self, op: Instruction, index: int, decoded: _Decoded, placed: tuple[Placed, ...], run: _Run) -> None:
+        """Do what an instruction does, and time it. Raises Fault when it reads bytes that were never written."""
+        tiles, clock = decoded.tiles, run.clock
+        if self.checks:
+            for i in decoded.checked:
+                run.machine.memory.check_written(placed[i])
+        cycles: int | NDArray[np.int64] = decoded.cycles
+        if isinstance(op, BarrierOp):
+            clock.barrier(tiles)
+            if run.races is not None:
+                run.races.barrier(op.tiles)
+        elif isinstance(op, DteWaitOp):
+            clock.hold(tiles, np.array([run.mailbox.wait(op, p) for p in decoded.positions]))
+        else:
+            engine = decoded.engine
+            assert engine is not None
+            footprint = self._footprint(decoded, placed)
+            if isinstance(op, DteSendOp):
+                clock.hold(tiles, np.array([run.mailbox.begin_send(op, p) for p in decoded.positions]))
+            if isinstance(op, (DteArmOp, DteSendOp)):
+                # What was done in DDR before comes before the message.
+                clock.hold(tiles, run.shared_end[tiles])
+            clock.run(engine, tiles, cycles, footprint)
+            if isinstance(op, DteArmOp):
+                run.mailbox.arm(op, placed[0], index, decoded.positions, clock.ended(engine, tiles))
+            elif isinstance(op, DteSendOp):
+                for i, (p, end) in enumerate(zip(decoded.positions, clock.ended(engine, tiles).tolist(), strict=True)):
+                    run.mailbox.send(op, placed[0], i, p, end)
+            else:
+                step = decoded.step
+                assert step is not None
+                step(run.machine, placed)
+                for i in decoded.marked:
+                    run.machine.memory.mark_written(placed[i])
+                if decoded.shared:
+                    run.shared_end[tiles] = np.maximum(run.shared_end[tiles], clock.ended(engine, tiles))
+        path = _PATHS.get(decoded.engine) if decoded.engine is not None else None
+        run.tally.add(decoded.name, decoded.source, tiles, cycles, path, decoded.moved if path is not None else 0)
+
+    @staticmethod
+    def _footprint(decoded: _Decoded, placed: tuple[Placed, ...]) -> Footprint:
+        if not decoded.moves:
+            return decoded.footprint
+        shifts = [placed[i].address(0) - decoded.placed[i].address(0) for i in decoded.ordering]
+        return decoded.footprint.moved(np.array(shifts, np.int64))
+
+    def _decode(self, op: Instruction, tiles: tuple[int, ...]) -> _Decoded:
+        """Read all fields of an instruction, for some of its tiles.
+
+        Raises Fault when its bytes are not where the machine allows them.
+        """
         accesses = op.effects()
+        positions = list(range(len(tiles)))
+        if tiles != op.tiles:
+            positions = [op.tiles.index(tile) for tile in tiles]
+            accesses = tuple([_of_tiles(access, positions) for access in accesses])
+        terms = op.terms
+        moves = tuple([tuple([t for t in terms if t.field == a.operand]) for a in accesses]) if terms else ()
+        if moves:
+            accesses = tuple(
+                [_moved_to(a, sum(t.offset(0) for t in ts)) for a, ts in zip(accesses, moves, strict=True)]
+            )
         placed = tuple([self.memory.place(access, tiles) for access in accesses])
         index = _tile_index(tiles)
-        ordering = [p for p in placed if p.is_writable]
+        ordering = [i for i, p in enumerate(placed) if p.is_writable]
         intervals: list[tuple[bool, Any, Any]] = []
-        for p in ordering:
+        shared: list[tuple[int, SharedBytes]] = []
+        for i in ordering:
+            p = placed[i]
             first = np.array(p.access.addresses)
             intervals.append((p.access.writes, first, first + p.extent))
-        shared: list[SharedBytes] = []
-        if self.checks:
-            for p in ordering:
-                if p.access.space is MemorySpace.DDR:
-                    shared += shared_bytes(p)
+            if self.checks and p.access.space is MemorySpace.DDR:
+                shared += [(i, s) for s in shared_bytes(p)]
         engine = op.engine
+        executor = EXECUTORS.get(type(op))
         return _Decoded(
             name=op.name,
             source=op.source or _NO_SOURCE,
             engine=engine,
             tiles=index,
-            step=None if isinstance(op, BarrierOp) else EXECUTORS[type(op)](op),
+            positions=positions,
+            step=executor(op) if executor is not None else None,
             placed=placed,
-            checked=tuple([p for p in placed if not p.access.writes and not p.access.conditional]),
-            marked=tuple([p for p in placed if p.access.writes and not p.access.conditional]),
+            moves=moves,
+            checked=tuple([i for i, a in enumerate(accesses) if not a.writes and not a.conditional]),
+            marked=tuple([i for i, a in enumerate(accesses) if a.writes and not a.conditional]),
             shared=tuple(shared),
+            ordering=tuple(ordering),
             cycles=instruction_cycles(op, self.target, accesses),
             footprint=footprint(intervals, index, self.target.tiles),
             moved=placed[-1].access.total_bytes * len(tiles) if engine in _PATHS else 0,
@@ -230,6 +392,51 @@ class Simulator:
             utilisation={e.value: float(clock.busy[i].sum() / chip) for i, e in enumerate(ENGINES)},
             by_source=tally.rows(),
         )
+
+
+class _Tiles(Tiles):
+    """A run of a simulator as its schedule sees it."""
+
+    def __init__(self, simulator: Simulator, run: _Run) -> None:
+        self._simulator = simulator
+        self._run = run
+
+    @property
+    def tiles(self) -> tuple[int, ...]:
+        return tuple(sorted({tile for op in self._simulator.instructions for tile in op.tiles}))
+
+    def stream(self, tile: int) -> Iterator[Issue]:
+        return stream(self._simulator.nodes, tile)
+
+    def awaited(self, op: MessageOp, tile: int) -> tuple[int, ...]:
+        return self._run.mailbox.awaited(op, op.tiles.index(tile))
+
+    def execute(self, issue: Issue, tiles: tuple[int, ...]) -> None:
+        leaf = issue.leaf
+        self._simulator._execute(leaf.index, leaf.op, tiles, issue.trips, self._run)  # pyright: ignore[reportPrivateUsage]
+
+    def begin(self, issue: Issue, tile: int) -> Begun:
+        return self._simulator._begin(issue, tile, self._run)  # pyright: ignore[reportPrivateUsage]
+
+    def finish(self, begun: Begun) -> None:
+        self._simulator._finish(begun, self._run)  # pyright: ignore[reportPrivateUsage]
+
+
+def _error(fault: Fault, index: int, op: Instruction, trips: tuple[int, ...]) -> SimError:
+    message = fault.message + (f" (in trip {', '.join(map(str, trips))} of the loops around)" if trips else "")
+    return SimError(message, op, index=index, tile=fault.tile, addresses=fault.addresses)
+
+
+def _of_tiles(access: Access, positions: list[int]) -> Access:
+    """An access of an instruction for some of its tiles."""
+    if len(access.addresses) == 1:
+        return access
+    return attrs.evolve(access, addresses=tuple([access.addresses[p] for p in positions]))
+
+
+def _moved_to(access: Access, shift: int) -> Access:
+    """An access `shift` bytes further."""
+    return attrs.evolve(access, addresses=tuple([a + shift for a in access.addresses])) if shift else access
 
 
 def _program_op(program: Program) -> ProgramOp:

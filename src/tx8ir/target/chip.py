@@ -32,7 +32,7 @@ CYCLES_PER_SECOND = 1_000_000_000
 
 
 class Engine(enum.StrEnum):
-    """The five engines of a tile's neural core; each runs its own queue in order [S][P]."""
+    """The five engines of a tile's neural core and its DTE; each runs its own queue in order [S][P]."""
 
     CT = "CT"
     """CGRA vector unit."""
@@ -44,6 +44,10 @@ class Engine(enum.StrEnum):
     """SPM to DDR."""
     TDMA = "TDMA"
     """SPM to SPM of the same tile."""
+    DTE = "DTE"
+    """SPM to the SPM of another tile, or to DDR."""
+    SCALAR = "SCALAR"
+    """The kernel core itself: scalar words and registers."""
 
 
 class Family(enum.IntEnum):
@@ -124,10 +128,14 @@ class Profile:
     """Software cost of a tile's first message."""
     dte_message_cycles: int = 0
     """Software cost of each later message."""
+    scalar_cycles: int = 1
+    """Of a scalar or CSR instruction [D]."""
     barrier_cycles: int = 200
     """[B]"""
     issue_cycles: int = 0
     """Software cost of an instruction, on the kernel core."""
+    instructions_in_flight: int = 64
+    """Entries of a tile's busytable: an instruction is issued when the one so many before it has ended [D]."""
 
     def ne_rate(self, format_name: str) -> tuple[int, int]:
         """Return the NE's steps per cycle for an input format as (numerator, denominator).

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from tx8ir.core import Dialect
 
-from . import arithmetic, control, declarations, dma, neural, tensors
+from . import arithmetic, control, declarations, dma, dte, moves, neural, peripheral, pooling, scalar, tensors
 from .access import Access, AlignedTensor, MemorySpace
 from .arithmetic import (
     BINARY_FUNCTIONS,
+    LOGIC,
     RELATIONS,
     UNARY_FUNCTIONS,
     UNARY_WITH_ALPHA,
@@ -24,11 +25,43 @@ from .arithmetic import (
     ElementwiseOp,
     UnaryOp,
 )
-from .control import BarrierOp
+from .control import BarrierOp, LoopOp, instructions_of
+from .conversions import CONVERSIONS, CONVERTIBLE, Conversion
 from .declarations import SEGMENT_KINDS, InputOp, OutputOp, PortOp, ProgramOp, SegmentOp
-from .dma import DmaOp, RdmaGatherOp, RdmaOp, TdmaOp, WdmaOp
-from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Instruction, PerTile
-from .neural import ACTIVATIONS, ConvOp, GemmOp, NeuralOp
+from .dma import DmaOp, RdmaGatherOp, RdmaOp, TdmaOp, WdmaOp, WdmaScatterOp
+from .dte import DteArmOp, DteSendOp, DteStoreOp, DteWaitOp, MessageOp
+from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Follow, Instruction, PerTile
+from .moves import (
+    AXES,
+    MOVE_LAYOUTS,
+    ROTATIONS,
+    ConcatOp,
+    Img2ColOp,
+    MaskGatherOp,
+    MirrorOp,
+    MoveOp,
+    Nchw2NhwcOp,
+    Nhwc2NchwOp,
+    PadOp,
+    RotateOp,
+    TdmaReshapeOp,
+    TransposeOp,
+)
+from .neural import ACTIVATIONS, ConvOp, GemmOp, NeuralOp, Requantize
+from .peripheral import (
+    BIT_FUNCTIONS,
+    ArgOp,
+    BilinearOp,
+    Bit2FpOp,
+    BitLogicOp,
+    CountOp,
+    ElemMaskOp,
+    Lut16Op,
+    Lut32Op,
+    RandGenOp,
+)
+from .pooling import PoolIndexOp, UnpoolOp
+from .scalar import ScalarAddOp, ScalarMoveOp
 from .tensors import (
     REDUCE_AXES,
     REDUCTIONS,
@@ -43,71 +76,142 @@ from .tensors import (
 
 __all__ = [
     "ACTIVATIONS",
+    "AXES",
     "BINARY_FUNCTIONS",
+    "BIT_FUNCTIONS",
     "BYTE_FORMATS",
+    "CONVERSIONS",
+    "CONVERTIBLE",
     "DIALECT",
     "FLOATS",
+    "LOGIC",
+    "MOVE_LAYOUTS",
     "NUMERIC",
     "REDUCE_AXES",
     "REDUCTIONS",
     "RELATIONS",
+    "ROTATIONS",
     "SEGMENT_KINDS",
     "UNARY_FUNCTIONS",
     "UNARY_WITH_ALPHA",
     "Access",
     "AlignedTensor",
+    "ArgOp",
     "BarrierOp",
+    "BilinearOp",
     "BinaryOp",
     "BinaryVSOp",
     "BinaryVVOp",
     "BinaryVuVLoopOp",
     "BinaryVuVOp",
+    "Bit2FpOp",
+    "BitLogicOp",
     "ChannelNormOp",
+    "ConcatOp",
     "ConvOp",
+    "Conversion",
     "ConvertOp",
+    "CountOp",
     "DmaOp",
+    "DteArmOp",
+    "DteSendOp",
+    "DteStoreOp",
+    "DteWaitOp",
+    "ElemMaskOp",
     "ElementwiseOp",
+    "Follow",
     "GemmOp",
+    "Img2ColOp",
     "InputOp",
     "Instruction",
+    "LoopOp",
+    "Lut16Op",
+    "Lut32Op",
+    "MaskGatherOp",
     "MaskMoveOp",
     "MemorySpace",
     "MemsetOp",
+    "MessageOp",
+    "MirrorOp",
+    "MoveOp",
+    "Nchw2NhwcOp",
     "NeuralOp",
+    "Nhwc2NchwOp",
     "OutputOp",
+    "PadOp",
     "PerTile",
+    "PoolIndexOp",
     "PoolOp",
     "PortOp",
     "ProgramOp",
+    "RandGenOp",
     "RdmaGatherOp",
     "RdmaOp",
     "ReduceOp",
+    "Requantize",
+    "RotateOp",
+    "ScalarAddOp",
+    "ScalarMoveOp",
     "SegmentOp",
     "TdmaOp",
+    "TdmaReshapeOp",
+    "TransposeOp",
     "UnaryOp",
+    "UnpoolOp",
     "WdmaOp",
+    "WdmaScatterOp",
+    "arg",
     "barrier",
+    "bilinear",
     "binary_vs",
     "binary_vuv",
     "binary_vuv_loop",
     "binary_vv",
+    "bit2fp",
+    "bit_logic",
     "channelnorm",
+    "concat",
     "conv",
     "convert",
+    "count",
+    "dte_arm",
+    "dte_send",
+    "dte_store",
+    "dte_wait",
+    "elem_mask",
     "gemm",
+    "img2col",
     "input",
+    "instructions_of",
+    "loop",
+    "lut16",
+    "lut32",
+    "maskgather",
     "maskmove",
     "memset",
+    "mirror",
+    "nchw2nhwc",
+    "nhwc2nchw",
     "output",
+    "pad",
     "pool",
+    "pool_index",
     "program",
+    "rand_gen",
     "rdma",
     "rdma_gather",
     "reduce",
+    "rotate",
+    "scalar_add",
+    "scalar_move",
     "segment",
     "tdma",
+    "tdma_reshape",
+    "transpose",
     "unary",
+    "unpool",
     "wdma",
+    "wdma_scatter",
     "window_extents",
 ]
 
@@ -115,9 +219,20 @@ program, segment, input, output = ProgramOp, SegmentOp, InputOp, OutputOp
 rdma, wdma, rdma_gather, tdma = RdmaOp, WdmaOp, RdmaGatherOp, TdmaOp
 unary, binary_vv, binary_vs, binary_vuv, binary_vuv_loop = UnaryOp, BinaryVVOp, BinaryVSOp, BinaryVuVOp, BinaryVuVLoopOp
 reduce, pool, channelnorm, maskmove, convert, memset = ReduceOp, PoolOp, ChannelNormOp, MaskMoveOp, ConvertOp, MemsetOp
-gemm, conv, barrier = GemmOp, ConvOp, BarrierOp
+gemm, conv, barrier, loop = GemmOp, ConvOp, BarrierOp, LoopOp
+dte_arm, dte_send, dte_wait, dte_store = DteArmOp, DteSendOp, DteWaitOp, DteStoreOp
+mirror, transpose, rotate, nchw2nhwc, nhwc2nchw = MirrorOp, TransposeOp, RotateOp, Nchw2NhwcOp, Nhwc2NchwOp
+concat, pad, img2col, maskgather, tdma_reshape = ConcatOp, PadOp, Img2ColOp, MaskGatherOp, TdmaReshapeOp
+pool_index, unpool, wdma_scatter = PoolIndexOp, UnpoolOp, WdmaScatterOp
+bit_logic, bit2fp, count, arg, lut16, lut32 = BitLogicOp, Bit2FpOp, CountOp, ArgOp, Lut16Op, Lut32Op
+rand_gen, elem_mask, bilinear = RandGenOp, ElemMaskOp, BilinearOp
+scalar_move, scalar_add = ScalarMoveOp, ScalarAddOp
 
 DIALECT = Dialect(
     "tx8",
-    ops=[*declarations.OPS, *dma.OPS, *arithmetic.OPS, *tensors.OPS, *neural.OPS, *control.OPS],
+    ops=[
+        *(*declarations.OPS, *dma.OPS, *arithmetic.OPS, *tensors.OPS, *pooling.OPS, *moves.OPS, *peripheral.OPS),
+        *(*neural.OPS, *dte.OPS, *scalar.OPS, *control.OPS),
+    ],
+    attributes=[*control.ATTRIBUTES, *neural.ATTRIBUTES],
 )

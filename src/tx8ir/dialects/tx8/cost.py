@@ -12,7 +12,9 @@ from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 
 from .access import Access
+from .dte import DteSendOp, DteStoreOp
 from .instruction import Instruction
+from .moves import TdmaReshapeOp
 from .neural import ConvOp, GemmOp
 
 
@@ -26,13 +28,21 @@ def instruction_cycles(
     """
     if op.engine is None:
         return 0
+    if op.engine is Engine.DTE:
+        # An arm only sets up a descriptor. A send passes the sender's link once per piece or receiver.
+        pieces = len(op.peers) if isinstance(op, DteSendOp) and op.pattern != "unicast" else 1
+        return cost.dte(target, op.nbytes * pieces) if isinstance(op, (DteSendOp, DteStoreOp)) else 0
     if op.engine is Engine.NE:
         return _neural_cycles(op, target)
+    if op.engine is Engine.SCALAR:
+        return target.profile.scalar_cycles
     if accesses is None:
         accesses = op.effects()
     if op.engine is Engine.CT:
         return cost.ct(target, max(access.total_bytes for access in accesses))
     if op.engine is Engine.TDMA:
+        if isinstance(op, TdmaReshapeOp):
+            return cost.tdma(target, max(access.total_bytes for access in accesses), op.segments)
         return cost.tdma(target, accesses[0].total_bytes, _runs(accesses[0]))
     sides = {access.operand: access for access in accesses}
     moved, addresses = sides["spm"].total_bytes, sides["ddr"].addresses

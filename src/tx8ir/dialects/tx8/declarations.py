@@ -18,6 +18,7 @@ from tx8ir.core import (
 from tx8ir.target.chip import TX8
 from tx8ir.target.layout import MemLayout, size_bytes
 
+from .control import LoopOp
 from .instruction import Instruction
 
 SEGMENT_KINDS = ("const", "input", "output", "scratch")
@@ -99,7 +100,7 @@ class ProgramOp(Op, name="tx8.program", traits=(IsolatedFromAbove, NoTerminator)
     """An instruction program: one block of declarations, then instructions.
 
     A tile executes, in block order, the instructions whose `tiles` name it; results are as if one after the other.
-    Between tiles nothing is ordered but by barriers.
+    Between tiles nothing is ordered but by barriers and by messages. `tx8.loop` repeats instructions.
     """
 
     body: Region = region()
@@ -112,7 +113,7 @@ class ProgramOp(Op, name="tx8.program", traits=(IsolatedFromAbove, NoTerminator)
         ports: list[PortOp] = []
         started: Op | None = None
         for op in self.body.block:
-            if isinstance(op, Instruction):
+            if isinstance(op, (Instruction, LoopOp)):
                 started = started or op
             elif not isinstance(op, (SegmentOp, PortOp)):
                 raise VerifyError(f"{op.name} is neither a declaration nor an instruction of tx8", op)

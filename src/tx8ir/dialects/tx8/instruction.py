@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import ClassVar
 
-from tx8ir.core import MemoryEffects, Op, VerifyError, attribute
+import attrs
+
+from tx8ir.core import (
+    ArrayAttr,
+    Attribute,
+    MemoryEffects,
+    Op,
+    Operation,
+    StructAttr,
+    VerifyError,
+    attribute,
+    struct_attr,
+)
 from tx8ir.target.chip import TX8, Engine
 from tx8ir.target.formats import Format
 
@@ -22,6 +34,32 @@ BYTE_FORMATS = (*NUMERIC, "ui8", "ui16", "ui32", "i64", "ui64")
 """Formats of whole bytes, which moves and fills take."""
 
 
+@struct_attr("tx8.follow")
+@attrs.frozen
+class Follow(StructAttr):
+    """One term of an address inside loops: `stride * t` is added, with `t = trip + phase`, or that modulo `modulo`.
+
+    The trips of a loop count from 0. With a modulo the address goes round a set of equally spaced buffers:
+    `buffer[(trip + phase) mod k]`.
+    """
+
+    field: str
+    """The address field, by name."""
+    level: int
+    """The loop: 0 is the innermost one around the instruction, 1 the next."""
+    stride: int
+    """Bytes."""
+    modulo: int = 0
+    """Number of buffers; 0: the address goes on and on."""
+    phase: int = 0
+    """Trips ahead; not negative."""
+
+    def offset(self, trip: int) -> int:
+        """The bytes to add in a trip."""
+        t = trip + self.phase
+        return self.stride * (t % self.modulo if self.modulo else t)
+
+
 class Instruction(Op, MemoryEffects):
     """Base of all instructions: an operation without operands and results that a set of tiles executes.
 
@@ -33,6 +71,7 @@ class Instruction(Op, MemoryEffects):
 
     tiles: tuple[int, ...] = attribute(doc="ids of the tiles that execute it, distinct")
     source: str | None = attribute(default=None, doc="the IR operation or group it was generated from")
+    follows: Attribute | None = attribute(default=None, doc="an array of Follow: how addresses change with the trips")
 
     def effects(self) -> tuple[Access, ...]:
         """The accesses, sources before destinations, for which `tiles` and the fields are taken to be valid."""
@@ -43,19 +82,39 @@ class Instruction(Op, MemoryEffects):
 
     def verify_op(self) -> None:
         """Check the tiles, the fields, and that every address fits its memory. Raises VerifyError naming the field."""
-        tiles = self.tiles
-        if not tiles:
-            raise VerifyError("tiles is empty; an instruction needs at least one tile", self)
-        if len(set(tiles)) != len(tiles):
-            raise VerifyError(f"tiles {list(tiles)} names a tile twice", self)
-        unknown = [t for t in tiles if not 0 <= t < TX8.tiles]
-        if unknown:
-            raise VerifyError(
-                f"tiles {list(tiles)} must lie in 0..{TX8.tiles - 1}; there is no tile {unknown[0]}", self
-            )
+        verify_tiles(self, self.tiles)
         self.verify_fields()
-        for access in self.effects():
+        accesses = self.effects()
+        self._verify_follows({access.operand for access in accesses})
+        for access in accesses:
             self._verify_access(access)
+
+    @property
+    def terms(self) -> tuple[Follow, ...]:
+        """The terms of `follows`."""
+        follows = self.follows
+        if follows is None:
+            return ()
+        entries = follows.value if isinstance(follows, ArrayAttr) else (follows,)
+        for entry in entries:
+            if not isinstance(entry, Follow):
+                raise VerifyError(f"follows holds {entry}; expected an array of #tx8.follow", self)
+        return tuple(entries)
+
+    def _verify_follows(self, operands: set[str]) -> None:
+        terms = self.terms
+        if not terms:
+            return
+        depth, owner = 0, self.parent_op
+        while isinstance(owner, Op) and owner.name == "tx8.loop":
+            depth, owner = depth + 1, owner.parent_op
+        for term in terms:
+            self.require_one_of("field of follows", term.field, operands)
+            self.require(
+                0 <= term.level < depth, f"follows names loop {term.level}, but there are {depth} loops around"
+            )
+            self.require_range("modulo of follows", term.modulo, 0)
+            self.require_range("phase of follows", term.phase, 0)
 
     def _verify_access(self, access: Access) -> None:
         addresses, tiles = access.addresses, self.tiles
@@ -114,6 +173,17 @@ class Instruction(Op, MemoryEffects):
             self.require_length(field, values, len(iterations), "one for each of iterations")
             for stride in values:
                 self.require_range(field, stride, 0)
+
+
+def verify_tiles(op: Operation, tiles: Sequence[int]) -> None:
+    """Check a set of tile ids. Raises VerifyError when it is empty, or names a tile twice or one that is not there."""
+    if not tiles:
+        raise VerifyError("tiles is empty; an instruction needs at least one tile", op)
+    if len(set(tiles)) != len(tiles):
+        raise VerifyError(f"tiles {list(tiles)} names a tile twice", op)
+    unknown = [t for t in tiles if not 0 <= t < TX8.tiles]
+    if unknown:
+        raise VerifyError(f"tiles {list(tiles)} must lie in 0..{TX8.tiles - 1}; there is no tile {unknown[0]}", op)
 
 
 def spm_access(

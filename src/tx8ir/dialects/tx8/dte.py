@@ -1,0 +1,134 @@
+"""Messages between tiles: the receiver arms, the sender sends, the receiver waits.
+
+A message goes from one tile to one tile over a channel, a number that tells streams of messages apart. The k-th message
+that is armed for (sender, receiver, channel) is the k-th that is sent and the k-th that is waited for. Broadcast and
+scatter are one send to several receivers; gather is one arm and one wait for several senders.
+
+Between arm and wait the receiver must not touch the bytes that it armed. A send holds its tile back until every
+receiver has armed. An arm or a send comes after all that its tile did before in writable DDR. [D]
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from tx8ir.core import attribute
+from tx8ir.target.chip import TX8, Engine
+
+from .access import Access, MemorySpace
+from .instruction import Instruction, PerTile, spm_access, verify_tiles
+
+SEND_PATTERNS = ("unicast", "broadcast", "scatter")
+RECEIVE_PATTERNS = ("unicast", "gather")
+
+
+class MessageOp(Instruction):
+    """Base of arm, send and wait."""
+
+    peers: tuple[int, ...] = attribute(doc="the other tiles; see `pattern`")
+    pattern: str = attribute(default="unicast", doc="unicast: one peer for each of tiles, or one for all of them")
+    channel: int = attribute(default=0, doc="0 or more")
+
+    patterns: ClassVar[tuple[str, ...]] = RECEIVE_PATTERNS
+
+    def verify_fields(self) -> None:
+        tiles, peers = self.tiles, self.peers
+        self.require_one_of("pattern", self.pattern, self.patterns)
+        self.require_range("channel", self.channel, 0)
+        if self.pattern == "unicast":
+            self.require(
+                len(peers) in (1, len(tiles)),
+                f"peers has {len(peers)} tiles; expected one, or one for each of the {len(tiles)} tiles",
+            )
+            for tile in set(peers):
+                verify_tiles(self, (tile,))
+            pairs = list(zip(tiles, peers * len(tiles) if len(peers) == 1 else peers, strict=True))
+        else:
+            verify_tiles(self, peers)
+            pairs = [(tile, peer) for tile in tiles for peer in peers]
+        for tile, peer in pairs:
+            self.require(tile != peer, f"tile {tile} is its own peer; copies inside a tile are tx8.tdma")
+
+    def peers_of(self, position: int) -> tuple[int, ...]:
+        """The peers of the tile at `position` of `tiles`, in the order of the pieces of a scatter or gather."""
+        peers = self.peers
+        if self.pattern != "unicast":
+            return peers
+        return (peers[position] if len(peers) > 1 else peers[0],)
+
+    def require_message(self, nbytes: int) -> None:
+        """Check the length of a message."""
+        self.require(
+            1 <= nbytes <= TX8.dte_message_bytes,
+            f"nbytes is {nbytes}; a message has 1..{TX8.dte_message_bytes} bytes",
+        )
+
+
+class DteArmOp(MessageOp, name="tx8.dte_arm"):
+    """Makes each tile ready to receive `nbytes` bytes from each of its peers.
+
+    unicast: the message lands at `dst`. gather: the message of the i-th peer lands at `dst + i * nbytes`.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.DTE
+
+    dst: PerTile = attribute(doc="SPM address where the message lands")
+    nbytes: int = attribute(doc="bytes of one message, at most 8 MiB")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        self.require_message(self.nbytes)
+
+    def effects(self) -> tuple[Access, ...]:
+        pieces = len(self.peers) if self.pattern == "gather" else 1
+        return (spm_access("dst", self.dst, self.nbytes * pieces, writes=True, conditional=True),)
+
+
+class DteSendOp(MessageOp, name="tx8.dte_send"):
+    """Sends `nbytes` bytes of each tile's SPM to where its peers armed.
+
+    unicast and broadcast: the bytes at `src`, to one peer or to each. scatter: those at `src + i * nbytes` to the i-th.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.DTE
+    patterns: ClassVar[tuple[str, ...]] = SEND_PATTERNS
+
+    src: PerTile = attribute(doc="SPM address of the bytes")
+    nbytes: int = attribute(doc="bytes of one message, at most 8 MiB")
+
+    def verify_fields(self) -> None:
+        super().verify_fields()
+        self.require_message(self.nbytes)
+
+    def effects(self) -> tuple[Access, ...]:
+        pieces = len(self.peers) if self.pattern == "scatter" else 1
+        return (spm_access("src", self.src, self.nbytes * pieces),)
+
+
+class DteWaitOp(MessageOp, name="tx8.dte_wait"):
+    """Holds each tile back until the oldest armed message of each of its peers has arrived."""
+
+
+class DteStoreOp(Instruction, name="tx8.dte_store"):
+    """Copies `nbytes` dense bytes from SPM to DDR by the DTE."""
+
+    engine: ClassVar[Engine | None] = Engine.DTE
+
+    src: PerTile = attribute(doc="SPM address")
+    ddr: PerTile = attribute(doc="DDR address")
+    nbytes: int = attribute(doc="bytes, at most 8 MiB")
+
+    def verify_fields(self) -> None:
+        self.require(
+            1 <= self.nbytes <= TX8.dte_message_bytes,
+            f"nbytes is {self.nbytes}; a message has 1..{TX8.dte_message_bytes} bytes",
+        )
+
+    def effects(self) -> tuple[Access, ...]:
+        return (
+            spm_access("src", self.src, self.nbytes),
+            Access("ddr", MemorySpace.DDR, True, self.ddr, self.nbytes),
+        )
+
+
+OPS = (DteArmOp, DteSendOp, DteWaitOp, DteStoreOp)
