@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .errors import SimError
 from .report import SimReport, SourceRow
+from .scheduler import Interleaved, Lockstep, Schedule
 from .simulator import SimResult, Simulator
 
-__all__ = ["SimError", "SimReport", "SimResult", "Simulator", "SourceRow"]
+__all__ = ["Interleaved", "Lockstep", "Schedule", "SimError", "SimReport", "SimResult", "Simulator", "SourceRow"]

@@ -17,7 +17,7 @@ from tx8ir.dialects.tx8 import BarrierOp, DteArmOp, DteSendOp, DteWaitOp, Memory
 from tx8ir.target.chip import Engine
 
 from .errors import SimError
-from .stream import Issue
+from .issue import Issue
 
 _WINDOW = 12
 """Instructions that a tile may have issued and not executed."""

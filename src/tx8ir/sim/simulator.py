@@ -45,7 +45,7 @@ from .memory import ByteStore, Memory, Placed
 from .races import RaceDetector, SharedBytes, shared_bytes
 from .report import SimReport, Tally
 from .scheduler import Begun, Lockstep, Schedule, Tiles
-from .stream import Issue, all_issues, nodes_of, stream
+from .issue import Issue, all_issues, nodes_of, stream
 
 Array = NDArray[Any]
 
@@ -384,7 +384,7 @@ class Simulator:
         cycles = clock.now
         chip = max(cycles, 1) * self.target.tiles
         return SimReport(
-            instructions=len(self.instructions),
+            instructions=sum(tally.classes.values()),
             instructions_by_class=tally.classes,
             cycles=cycles,
             cycles_by_engine={e.value: int(clock.busy[i].max()) for i, e in enumerate(ENGINES)},
