@@ -9,7 +9,7 @@ import pytest
 
 import tx8ir
 from tx8ir.core import ListType, Program, VTensorType, WeightError, WeightStore, f32
-from tx8ir.interpreter import EvaluationError, evaluate
+from tx8ir.interpreter import EvaluationError, evaluate, run_startup
 from tx8ir.transforms import PassManager
 from tx8ir.transforms.effects import mutable_parameters
 
@@ -56,13 +56,18 @@ def flags(store):
 
 
 def test_startup_fills_a_store_and_main_reads_it():
-    startup = program_of(STARTUP)
-    evaluate(startup, {})
-    main = program_of(TRAIN, startup.weights)
+    startup, main = program_of(STARTUP), program_of(TRAIN)
+    main.weights = run_startup(startup)
+    assert main.weights is startup.weights
     assert result_of(main) == [0.5, 1]
     assert result_of(main) == [0.25, 0.5]
     assert startup.weights["w"].numpy().tolist() == [0.25, 0.5]
     assert startup.weights["rate"].numpy().tolist() == 0.5
+
+
+def test_a_startup_program_has_no_outputs():
+    with pytest.raises(EvaluationError, match="a startup program has no outputs, this one gives result0"):
+        run_startup(program_of(READ))
 
 
 def test_one_graph_runs_over_many_stores():

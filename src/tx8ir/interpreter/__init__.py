@@ -11,7 +11,7 @@ from . import backend_models as backend_models
 from . import control_flow as control_flow
 from . import models as models
 from .arrays import EvaluationError
-from .evaluator import Interpreter, Observer, evaluate, evaluate_operation
+from .evaluator import Interpreter, Observer, evaluate, evaluate_operation, run_startup
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, Precision, RuntimeValue
 from .storage import Storage as Storage
 from .storage import TensorRef as TensorRef
@@ -30,4 +30,5 @@ __all__ = [
     "RuntimeValue",
     "evaluate",
     "evaluate_operation",
+    "run_startup",
 ]

@@ -27,6 +27,7 @@ from tx8ir.core import (
     Type,
     Value,
     ViewLike,
+    WeightStore,
 )
 from tx8ir.dialects import pd
 
@@ -43,6 +44,20 @@ def evaluate(
 ) -> dict[str, NDArray[Any]]:
     """Run `main` of `program`; see `Interpreter`."""
     return Interpreter(program, precision).run(inputs)
+
+
+def run_startup(program: Program, inputs: Mapping[str, ArrayLike] | None = None) -> WeightStore:
+    """Run `main` of a startup program, which writes parameters, and give the store that it filled: its own.
+
+        main.weights = run_startup(startup)
+
+    Raises:
+        EvaluationError: see `Interpreter.run`; also when the program has outputs, which nobody would see.
+    """
+    if program.outputs:
+        raise EvaluationError(f"a startup program has no outputs, this one gives {', '.join(program.outputs)}")
+    evaluate(program, inputs or {})
+    return program.weights
 
 
 class _Step:
@@ -235,8 +250,8 @@ class Interpreter:
         the caller's: they share nothing with inputs and weights.
 
         Args:
-            inputs: an array for each argument of `main` and each `pd.feed` of the program, by name; `arrays.check_input` says what
-                fits.
+            inputs: an array for each argument of `main` and each `pd.feed` of the program, by name;
+                `arrays.check_input` says what fits.
 
         Raises:
             EvaluationError: inputs that do not fit; an operation that has no way to be evaluated, or fails (an index
