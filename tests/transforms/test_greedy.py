@@ -332,9 +332,9 @@ def test_new_operations_take_the_location_of_what_they_replace(build) -> None:
     program = build(body, T)
     rewrite_greedily(program.module, [to_sin, add_of_exp])
     sin, multiply, _ = program.main.body.block
-    assert str(sin.location) == 'loc("tanh")'
+    assert str(sin.location) == 'loc(fused<"greedy-rewrite/to_sin">["tanh"])'
     assert isinstance(multiply.location, FusedLocation)
-    assert str(multiply.location) == 'loc(fused<"add_of_exp">["add", "exp"])'
+    assert str(multiply.location) == 'loc(fused<"greedy-rewrite/add_of_exp">["add", "exp"])'
 
 
 # --- folding --------------------------------------------------------------------------------------------------------

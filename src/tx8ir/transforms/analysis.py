@@ -16,8 +16,8 @@ class AnalysisManager:
     """Makes analyses and keeps them.
 
     A pass asks `self.analyses.get(AliasAnalysis, program)`, or for one operation `self.analyses.get(Dominance, op)`.
-    In a pipeline an analysis is kept until a pass has run that does not name it in `Pass.preserves`; a pass that changes
-    the program and asks again calls `invalidate` itself.
+    In a pipeline an analysis is kept until a pass has run that does not name it in `Pass.preserves`; a pass that
+    changes the program and asks again calls `invalidate` itself.
 
     Args:
         kept: where analyses are kept, shared by the passes of a pipeline. None: each is made when asked for.

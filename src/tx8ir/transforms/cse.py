@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import attrs
 
-from tx8ir.core import UNKNOWN, Block, Commutative, Location, Operation, Program, Pure, Region, TensorType, Value, fuse
+from tx8ir.core import UNKNOWN, Block, Commutative, Location, Operation, Program, Pure, Region, TensorType, Value
 from tx8ir.core.dominance import immediate_dominators
 from tx8ir.core.operation import erase_unchecked
 from tx8ir.dialects import builtin
@@ -17,6 +17,7 @@ from tx8ir.dialects import builtin
 from .alias import AliasAnalysis
 from .effects import is_isolated, mutable_parameters
 from .pass_manager import OperationPass, register_pass
+from .provenance import derived_location
 
 _Key: TypeAlias = tuple[Any, ...]
 _Table: TypeAlias = dict[_Key, Operation]
@@ -115,7 +116,7 @@ def eliminate_common_subexpressions(
             for key in forget:
                 del table[key]
     for survivor, locations in merged.items():
-        survivor.location = fuse((survivor.location, *locations.values()), by)
+        survivor.location = derived_location((survivor.location, *locations.values()), by)
     return removed
 
 

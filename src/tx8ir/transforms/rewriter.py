@@ -22,8 +22,10 @@ from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
 from tx8ir.core import Attribute, Interface, IrError, Operation, OpResult, Trait, Value
-from tx8ir.core.location import UNKNOWN, Location, fuse
+from tx8ir.core.location import UNKNOWN, Location
 from tx8ir.core.operation import erase_unchecked
+
+from .provenance import derived_location
 
 OpT = TypeVar("OpT", bound=Operation)
 OpT_contra = TypeVar("OpT_contra", bound=Operation, contravariant=True)
@@ -128,8 +130,8 @@ class Rewriter:
 
     `worklist` (an ordered set) receives every operation that a change may have made rewritable: users of a replaced
     value, inserted and modified operations, and what defined the operands of an erased one. New operations inserted
-    through the rewriter get the location of the root; when they replace several operations, the fusion of all of
-    them.
+    through the rewriter get a location that fuses those of the root and of all erased operations, and names the pass
+    and the pattern.
 
     Args:
         root: where `insert` inserts by default: in front of it.
@@ -304,13 +306,17 @@ class Rewriter:
 
     # -- locations ------------------------------------------------------------------------------------------------
 
+    def derive_from(self, *ops: Operation) -> None:
+        """Records that what this rewrite inserts is made of `ops` too, besides the root and what it erases."""
+        self._erased_at.extend(op._location for op in ops if op is not self.root)
+
     def settle(self, root_location: Location | None, name: str = "") -> None:
-        """Ends one rewrite: gives the operations it inserted the location of the root, fused with those it erased.
-        For drivers.
+        """Ends one rewrite: gives the operations it inserted a location that says what they were made of and by which
+        pass and pattern (see `provenance`). For drivers.
 
         Args:
             root_location: the location of the root before the rewrite, if it had a root.
-            name: the pattern, recorded when several locations are fused.
+            name: the pattern.
         """
         if self._inserted:
             sources: dict[int, Location] = {id(place): place for place in self._erased_at}
@@ -318,8 +324,8 @@ class Rewriter:
                 sources.pop(id(root_location), None)
                 sources = {id(root_location): root_location, **sources}
             if sources:
-                locations = tuple(sources.values())
-                location = locations[0] if len(locations) == 1 else fuse(locations, name)
+                by = f"{self.by}/{name}" if self.by and name else self.by or name
+                location = derived_location(sources.values(), by)
                 for op in self._inserted:
                     if op._parent is not None:
                         op._location = location

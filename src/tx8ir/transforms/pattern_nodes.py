@@ -1,0 +1,151 @@
+"""The left side of a declarative pattern: a graph of operations with values, numbers and constants as leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+import attrs
+
+from tx8ir.core import Operation, Value
+
+from .constraints import Constraint
+
+
+class Var:
+    """Any value, under a name by which it must be the same everywhere.
+
+    Args:
+        name: how the match calls it.
+        constraints: on the value.
+    """
+
+    __slots__ = ("constraints", "name")
+
+    def __init__(self, name: str, *constraints: Constraint) -> None:
+        self.name = name
+        self.constraints = constraints
+
+
+class Number:
+    """A constant (`pd.full`, `builtin.constant`) all of whose elements are one number.
+
+    Args:
+        name: how the match calls its value.
+        constraints: on the number.
+    """
+
+    __slots__ = ("constraints", "name")
+
+    def __init__(self, name: str, *constraints: Constraint) -> None:
+        self.name = name
+        self.constraints = constraints
+
+
+class Constant:
+    """A constant, as an attribute (see `greedy.constant_value`).
+
+    Args:
+        name: how the match calls its value.
+        constraints: on the attribute.
+    """
+
+    __slots__ = ("constraints", "name")
+
+    def __init__(self, name: str, *constraints: Constraint) -> None:
+        self.name = name
+        self.constraints = constraints
+
+
+@attrs.frozen(eq=False)
+class Attr:
+    """An attribute that the match remembers.
+
+    Attributes:
+        name: how the match calls it.
+        constraint: on its Python value.
+    """
+
+    name: str
+    constraint: Constraint | None = None
+
+
+class Node:
+    """An operation.
+
+    Args:
+        kind: an op class, a trait or an interface, or a tuple of them.
+        operands: a pattern for each operand; `...` at the end stands for any further ones. Used as an operand itself, a
+            node is its only result; `node[i]` is result i of several.
+        name: how the match calls the operation; a node used in several places is one operation.
+        attributes: by Python name: a value it must have, a `Constraint` on it, or an `Attr`.
+        where: constraints on the operation.
+        commutative: whether the first two operands match in either order; by default when `kind` is `Commutative`.
+    """
+
+    __slots__ = ("any_more", "attributes", "commutative", "kinds", "name", "operands", "where")
+
+    def __init__(
+        self,
+        kind: type[Any] | tuple[type[Any], ...],
+        *operands: Pattern | EllipsisType,
+        name: str = "",
+        attributes: Mapping[str, Any] | None = None,
+        where: Sequence[Constraint] = (),
+        commutative: bool | None = None,
+    ) -> None:
+        any_more = bool(operands) and operands[-1] is ...
+        patterns: list[Pattern] = []
+        for pattern in operands[:-1] if any_more else operands:
+            if not isinstance(pattern, Var | Number | Constant | Node | ResultOf):
+                raise TypeError(f"an operand pattern is a Var, Number, Constant or Node, not {pattern!r}")
+            patterns.append(pattern)
+        self.kinds: tuple[type[Any], ...] = kind if isinstance(kind, tuple) else (kind,)
+        self.operands = tuple(patterns)
+        self.any_more = any_more
+        self.name = name
+        self.attributes: Mapping[str, Any] = dict(attributes or {})
+        self.where = tuple(where)
+        self.commutative = commutative
+
+    def __getitem__(self, index: int) -> ResultOf:
+        return ResultOf(self, index)
+
+
+@attrs.frozen(eq=False)
+class ResultOf:
+    """One of several results of a `Node`."""
+
+    node: Node
+    index: int
+
+
+Pattern: TypeAlias = "Var | Number | Constant | Node | ResultOf"
+
+
+@attrs.frozen(eq=False)
+class Match:
+    """What a rule has matched.
+
+    Attributes:
+        root: the operation it matched.
+        values: by name of `Var`, `Number`, `Constant`.
+        ops: by name of `Node`; unnamed ones are called `op0`, `op1`, ... in the order of the pattern.
+        constants: numbers and attributes, by name of `Number` and `Constant`.
+        attributes: Python values, by name of `Attr`.
+    """
+
+    root: Operation
+    values: Mapping[str, Value]
+    ops: Mapping[str, Operation]
+    constants: Mapping[str, Any]
+    attributes: Mapping[str, Any]
+
+    def __getitem__(self, name: str) -> Value:
+        """The value called so, or the only result of the operation called so."""
+        if name in self.values:
+            return self.values[name]
+        if name in self.ops:
+            return self.ops[name].result
+        raise KeyError(f"the match has no value named {name!r}; it has {', '.join((*self.values, *self.ops))}")
