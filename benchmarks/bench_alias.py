@@ -1,4 +1,4 @@
-"""Time per operation of the alias analysis and of the alias passes: linear, so the same at 10,000 and 100,000 operations.
+"""Time per operation of the alias analysis and the alias passes: linear, so the same at 10,000 and 100,000 operations.
 
 The program is made of pieces like those of a network with in-place activations, views, branches and loops.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tx8ir.core import Builder, FunctionType, Program, TensorType, Value, f32
+from tx8ir.core import Builder, DenseAttr, FunctionType, Program, TensorType, Value, f32
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.transforms import AliasAnalysis, PassManager
 
@@ -26,7 +26,14 @@ def piece(x: Value, w: Value, condition: Value) -> Value:
     pd.scale_(row, scale=0.5)
     scf.IfOp.build(condition, lambda: [pd.tanh_(y)][:0])
     z = pd.tanh(y)
-    loop = scf.WhileOp.build([z], lambda p: (condition, [p]), lambda p: [pd.add_(p, y)])
+
+    def before(p: Value) -> tuple[Value, list[Value]]:
+        return condition, [p]
+
+    def after(p: Value) -> list[Value]:
+        return [pd.add_(p, y).out]
+
+    loop = scf.WhileOp.build([z], before, after)
     return pd.reshape(pd.multiply(loop.results[0], w), shape=(4, 4)).out
 
 
@@ -39,7 +46,7 @@ def network(size: int) -> Program:
     x: Value = main.body.block.args[0]
     with Builder.at_end(main.body.block):
         w = builtin.get_parameter(parameter="w", out=T).out
-        condition = builtin.constant(value=np.array([False])).out
+        condition = builtin.constant(value=DenseAttr(np.array([False]))).out
         for _ in range(size // 19):
             x = piece(x, w, condition)
         func.return_([x])

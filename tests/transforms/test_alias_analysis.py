@@ -234,3 +234,12 @@ def test_an_analysis_is_kept_until_a_pass_that_does_not_preserve_it(preserved) -
     assert manager.get(AliasAnalysis, program) is first
     manager.invalidate(preserved)
     assert (manager.get(AliasAnalysis, program) is first) is bool(preserved)
+
+
+def test_nothing_that_touches_a_storage_goes_before_what_allocates_it():
+    program = main_of(f'%x = "pd.relu"(%a) : ({T}) -> {T}\n%y = {view("%x")}\n%z = {relu_("%x")}\n%w = {view("%x")}')
+    analysis, v = AliasAnalysis(program), named(program)
+    x, y, z, w = (v[n].defining_op for n in "xyzw")
+    assert not analysis.can_swap(x, z)
+    assert analysis.can_swap(y, z)  # a view moves no element
+    assert analysis.can_swap(y, w)

@@ -67,6 +67,10 @@ _SPECIAL: Final[dict[type[Operation], int]] = {
 }  # fmt: skip
 
 
+_SHARING: Final = frozenset((_VIEW, _INPLACE, _PARAMETER, _FEED, _COMBINE, _DICT, _TAKE))
+"""Kinds whose results are storage that was there before."""
+
+
 def _kind_by_traits(cls: type[Operation]) -> int:
     traits, interfaces = cls.info.traits, cls.info.interfaces
     if Inplace in traits:
@@ -184,19 +188,25 @@ class AliasAnalysis:
     def can_swap(self, first: Operation, second: Operation) -> bool:
         """Whether two operations of one block, next to each other, may change places.
 
-        False when one uses a result of the other, or may write what the other may read or write, or both are seen from
-        outside; also for terminators.
+        False when one uses a result of the other, or may write or allocate what the other may read or write, or both
+        are seen from outside; also for terminators.
         """
         if first is second or first.has_trait(Terminator) or second.has_trait(Terminator):
             return False
         if _uses(first, second) or _uses(second, first):
             return False
         a, b = self.effects(first), self.effects(second)
-        if a.none or b.none:
-            return True
-        if a.opaque or b.opaque or (a.visible and b.visible):
+        if a.opaque or b.opaque:
+            return a.none or b.none
+        if a.visible and b.visible:
             return False
-        return a.writes.isdisjoint(b.reads | b.writes) and b.writes.isdisjoint(a.reads)
+        a_writes, b_writes = a.writes | self._made(first), b.writes | self._made(second)
+        return a_writes.isdisjoint(b.reads | b_writes) and b_writes.isdisjoint(a.reads)
+
+    def _made(self, op: Operation) -> frozenset[int]:
+        """The storages that come into being with `op`: nothing that touches them may go before it."""
+        shares = self._kinds[op.__class__] in _SHARING
+        return frozenset() if shares else self._known(op.results)
 
     def is_written(self, value: Value) -> bool:
         """Whether anything in the function of `value`, or called there, may change what `value` holds at any time."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import attrs
 
@@ -97,8 +98,8 @@ def _stops(value: Value) -> bool:
     mark = op.attributes.get(STOP_GRADIENT) if op is not None else None
     if op is None or mark is None:
         return False
-    given = mark.value
-    return bool(given[op.results.index(value)]) if isinstance(given, tuple) else bool(given)
+    given: Any = mark.value
+    return bool(given if isinstance(given, bool) else given[op.results.index(value)])
 
 
 def _path(block: Block, loss: Value, parameters: Collection[str] | None, wrt: Sequence[Value]) -> list[Operation]:
