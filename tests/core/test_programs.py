@@ -188,3 +188,7 @@ def test_attributes_that_an_operation_does_not_declare_are_dropped_on_export(tmp
     assert str(program) == text
     program.save(tmp_path / "all", runtime_attributes=True)
     assert str(Program.load(tmp_path / "all")) == text
+
+
+def test_an_empty_program_comes_from_the_callers_line():
+    assert Program.empty().module.location.file == __file__

@@ -13,6 +13,7 @@ from .definition import SEGMENTS
 from .display import Displayable
 from .errors import IrError, ParseError
 from .interfaces import ParameterAccess
+from .location import caller_location
 from .op import Op
 from .operation import Operation
 from .parser import parse_op
@@ -58,7 +59,8 @@ class Program(Displayable):
     @classmethod
     def empty(cls) -> Program:
         """A program with an empty module."""
-        return cls(_module_class(default_context()).create(regions=[_one_block()]))
+        module = _module_class(default_context())
+        return cls(module.create(regions=[_one_block()], location=caller_location()))
 
     @property
     def body(self) -> Block:
