@@ -21,6 +21,8 @@ from tx8ir.target.formats import Format
 A, B, C, D = ((TX8.spm_allocatable[0] + 0x20000 * i,) for i in range(4))
 DDR = TX8.ddr_base
 
+LEAKY = {"activation": "leaky_relu", "alpha": 0.5}
+
 # One valid instruction of each class, by text name.
 VALID: dict[str, dict[str, Any]] = {
     "rdma": {"spm": A, "ddr": (DDR,), "element_bytes": 4, "count": 8, "strides": (64, 16), "iterations": (2, 3)},
@@ -78,7 +80,7 @@ VALID: dict[str, dict[str, Any]] = {
     },
     "channelnorm": {"src": A, "dst": B, "shape": (2, 3, 4, 70), "format": "i8"},
     "maskmove": {"src": A, "mask": B, "dst": C, "count": 10, "format": "f32"},
-    "convert": {"src": A, "dst": B, "count": 10, "src_format": "f16", "dst_format": "f32", "rounding": 1},
+    "convert": {"src": A, "dst": B, "count": 10, "src_format": "f32", "dst_format": "f16", "rounding": 1},
     "memset": {"dst": A, "count": 10, "format": "ui8", "value": 255},
     "gemm": {"lhs": A, "rhs": B, "out": C, "m": 4, "k": 70, "n": 5, "in_format": "bf16", "out_format": "f32"},
     "conv": {
@@ -99,6 +101,71 @@ VALID: dict[str, dict[str, Any]] = {
     "dte_send": {"src": A, "nbytes": 64, "peers": (5, 0)},
     "dte_wait": {"peers": (3,)},
     "dte_store": {"src": A, "ddr": (DDR, DDR + 64), "nbytes": 64},
+    "wdma_scatter": {
+        "spm": A,
+        "ddr": (DDR,),
+        "index_spm": B,
+        "index_format": "ui16",
+        "row_bytes": 64,
+        "row_stride_bytes": 128,
+        "count": 5,
+        "rows": 10,
+    },
+    "pool_index": {
+        "function": "min",
+        "src": A,
+        "dst": B,
+        "index": C,
+        "shape": (1, 5, 5, 3),
+        "kernel": (3, 3),
+        "pads": (1, 1, 1, 1),
+        "format": "f16",
+    },
+    "unpool": {"src": A, "index": B, "dst": C, "shape": (1, 2, 2, 3), "extents": (4, 5), "format": "bf16"},
+    "mirror": {"src": A, "dst": B, "shape": (1, 2, 3, 70), "axis": "W", "format": "i8", "layout": "NCx"},
+    "transpose": {"src": A, "dst": B, "shape": (1, 2, 3, 70), "perm": (0, 3, 1, 2), "format": "f32"},
+    "rotate": {"src": A, "dst": B, "shape": (1, 2, 3, 70), "function": "rot90", "format": "f16"},
+    "nchw2nhwc": {"src": A, "dst": B, "shape": (1, 2, 3, 70), "format": "f16"},
+    "nhwc2nchw": {"src": A, "dst": B, "shape": (1, 2, 3, 70), "format": "f16"},
+    "concat": {
+        "lhs": A,
+        "rhs": B,
+        "dst": C,
+        "lhs_shape": (1, 2, 3, 70),
+        "rhs_shape": (1, 2, 3, 5),
+        "axis": "C",
+        "format": "f16",
+        "layout": "NCx",
+    },
+    "pad": {"src": A, "dst": B, "shape": (1, 2, 3, 70), "pads": (1, 0, 2, 3), "value": 0x3C00, "format": "f16"},
+    "img2col": {"src": A, "dst": B, "shape": (1, 5, 5, 3), "kernel": (3, 2), "strides": (2, 1), "format": "f16"},
+    "maskgather": {"src": A, "mask": B, "dst": C, "found": D, "count": 10, "format": "f32"},
+    "tdma_reshape": {
+        "src": A,
+        "dst": B,
+        "src_shape": (1, 2, 3, 70),
+        "dst_shape": (1, 1, 6, 70),
+        "format": "f32",
+        "dst_layout": "NCx",
+    },
+    "bit_logic": {"function": "xor", "lhs": A, "rhs": B, "dst": C, "count": 19},
+    "bit2fp": {"src": A, "dst": B, "count": 19, "format": "bf16"},
+    "count": {"src": A, "dst": B, "count": 19, "format": "i1"},
+    "arg": {"function": "argmin", "src": A, "dst": B, "count": 19, "format": "i16"},
+    "lut16": {"src": A, "table": B, "dst": C, "count": 19, "entries": 300},
+    "lut32": {"src": A, "table": B, "dst": C, "count": 19, "entries": 300},
+    "rand_gen": {"dst": A, "count": 19, "seed": 7, "format": "tf32"},
+    "elem_mask": {"src": A, "dst": B, "count": 19, "seed": 7, "probability": 0.5, "scale": 2.0, "format": "f16"},
+    "bilinear": {
+        "src": A,
+        "dst": B,
+        "shape": (1, 5, 5, 3),
+        "extents": (7, 3),
+        "format": "f32",
+        "coordinates": "align_corners",
+    },
+    "scalar_move": {"dst": A, "value": -5},
+    "scalar_add": {"dst": A, "lhs": B, "rhs": C},
     "barrier": {},
 }
 
@@ -173,7 +240,56 @@ def test_valid_instruction_passes_prints_and_parses_back(name: str) -> None:
         ("pool", {"kernel": (1, 3)}, "a window would lie in the padding alone"),
         ("pool", {"strides": (1024, 1)}, r"strides is 1024; expected 1\.\.1023"),
         ("channelnorm", {"format": "i4"}, 'format is "i4"'),
-        ("convert", {"dst_format": "f16"}, "src_format and dst_format are both f16"),
+        ("convert", {"dst_format": "f32"}, "src_format and dst_format are both f32"),
+        ("convert", {"src_format": "i8", "dst_format": "i32", "rounding": 0}, "hardware does not convert i8 to i32"),
+        ("convert", {"src_format": "f16", "dst_format": "f32"}, "rounding is 1; f16 to f32 is exact and takes none"),
+        ("binary_vv", {"packed": True}, "packed is set; add is no relation"),
+        ("wdma_scatter", {"row_stride_bytes": 63}, "row_stride_bytes is 63; expected at least 64"),
+        ("pool_index", {"function": "avg"}, 'function is "avg"; expected one of max, min'),
+        ("unpool", {"extents": (4,)}, r"extents is \[4\]; expected 2 entries: height, width"),
+        ("unpool", {"format": "i8"}, 'format is "i8"; expected one of f32'),
+        ("mirror", {"axis": "HW"}, 'axis is "HW"; expected one of N, H, W, C'),
+        ("mirror", {"layout": "Cx"}, 'layout is "Cx"; expected one of NTensor, NCx'),
+        ("transpose", {"perm": (0, 1, 1, 2)}, r"perm is \[0, 1, 1, 2\]"),
+        ("transpose", {"shape": (1, 2, 3, 5000)}, r"extent H of shape of dst is 5000; expected 1\.\.4096"),
+        ("rotate", {"function": "rot45"}, 'function is "rot45"; expected one of rot90, rot180, rot270'),
+        ("nchw2nhwc", {"shape": (1, 2, 3)}, "expected 4 entries: N, H, W, C"),
+        ("concat", {"rhs_shape": (1, 2, 4, 5)}, "differ along more than axis C"),
+        ("pad", {"pads": (1, 0, 2, 1024)}, r"pads is 1024; expected 0\.\.1023"),
+        ("pad", {"value": 65536}, r"value is 65536; expected 0\.\.65535"),
+        ("img2col", {"kernel": (6, 6)}, "does not fit the input"),
+        ("maskgather", {"count": 0}, "count is 0; expected at least 1"),
+        ("tdma_reshape", {"dst_shape": (1, 1, 6, 71)}, "has 420 elements, .* has 426"),
+        ("bit_logic", {"function": "not"}, "not takes no right operand rhs"),
+        ("bit_logic", {"rhs": None}, "xor needs right operand rhs"),
+        ("bit2fp", {"format": "i8"}, 'format is "i8"'),
+        ("count", {"format": "i4"}, 'format is "i4"'),
+        ("arg", {"function": "max"}, 'function is "max"; expected one of argmax, argmin'),
+        ("lut16", {"entries": 65537}, r"entries is 65537; expected 1\.\.65536"),
+        ("rand_gen", {"format": "i64"}, 'format is "i64"'),
+        ("rand_gen", {"seed": -1}, "seed is -1"),
+        ("elem_mask", {"probability": 1.5}, r"probability is 1.5; expected 0\.\.1"),
+        ("bilinear", {"coordinates": "centre"}, 'coordinates is "centre"; expected one of half_pixel'),
+        ("scalar_move", {"src": B}, "expected one of src and value"),
+        ("scalar_add", {"rhs": None}, "expected one of rhs and value"),
+        ("scalar_add", {"rhs": None, "value": 2**31}, "value is 2147483648"),
+        ("gemm", {"scale": D}, "scale_format is missing, but there is a scale"),
+        (
+            "gemm",
+            {"in_format": "i8", "scale": D, "scale_format": "f32"},
+            "scale is a float operation; from i8 use requantize",
+        ),
+        ("gemm", {"requantize": tx8.Requantize()}, 'in_format with requantize is "bf16"; expected one of i8'),
+        (
+            "gemm",
+            {"in_format": "i8", "out_format": "i8", "requantize": tx8.Requantize(shift1=32)},
+            r"shift1 of requantize is 32; expected 0\.\.31",
+        ),
+        (
+            "gemm",
+            {"in_format": "i8", "out_format": "i8", "requantize": tx8.Requantize(), **LEAKY},
+            "requantize takes activation none or relu",
+        ),
         ("memset", {"value": 256}, r"value is 256; expected 0\.\.255"),
         ("gemm", {"k": 16385}, r"k is 16385; expected 1\.\.16384"),
         ("gemm", {"m": 4097}, r"m is 4097; expected 1\.\.4096"),
@@ -296,7 +412,7 @@ def test_effects_of_blocked_operands_know_their_tensor() -> None:
 
 
 def test_effects_of_a_narrow_side_of_a_convert_are_strided() -> None:
-    found = effects_of(make("convert"))
+    found = effects_of(make("convert", src_format="f16", dst_format="f32", rounding=0))
     assert (found["src"].nbytes, found["src"].walk) == (2, ((10, 4),))
     assert (found["dst"].nbytes, found["dst"].walk) == (40, ())
 

@@ -60,8 +60,9 @@ UNARY_IN_DOUBLE = {
     "satrelu": lambda x: x if math.isnan(x) else min(x, 0.75) if x > 0 else 0.0,
     "leakyrelu": lambda x: x if x >= 0 else float(np.float32(x) * np.float32(0.75)),
     "softplus": lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))),
+    "not": lambda x: float(x == 0),
 }
-EXACT = {"abs", "recip", "square", "sqrt", "neg", "relu", "satrelu", "leakyrelu"}
+EXACT = {"not", "abs", "recip", "square", "sqrt", "neg", "relu", "satrelu", "leakyrelu"}
 ALPHA = {"satrelu": 0.75, "leakyrelu": 0.75}
 
 
@@ -185,6 +186,9 @@ BINARY_IN_DOUBLE = {
     "gt": np.greater,
     "le": np.less_equal,
     "lt": np.less,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "xor": np.logical_xor,
 }
 
 

@@ -8,6 +8,7 @@ from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.precision import convert_tensor
 from tx8ir.dialects import tx8be
+from tx8ir.target.formats import F32
 
 __all__ = ["CastLib"]
 
@@ -28,5 +29,9 @@ class CastLib(KernelModel[tx8be.CastOp]):
         source, target = kernel.operand(0), kernel.result
         if source.format == target.format:
             kernel.copy(source, target)
-        else:
+        elif source.format.is_float or target.format.is_float:
             convert_tensor(kernel, source, target)
+        else:  # hardware converts no integer to another: by way of fp32, which has all that the narrower one has
+            wide = kernel.temporary(source.with_format(F32))
+            convert_tensor(kernel, source, wide)
+            convert_tensor(kernel, wide, target)

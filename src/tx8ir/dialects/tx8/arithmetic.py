@@ -20,10 +20,12 @@ UNARY_FUNCTIONS = (
     *("abs", "recip", "square", "sqrt", "rsqrt", "neg"),
     *("log2", "ln", "pow2", "exp", "exp_lp", "sin", "cos"),
     *("tanh", "sigmoid", "relu", "satrelu", "leakyrelu", "softplus"),
+    "not",
 )
 UNARY_WITH_ALPHA = ("satrelu", "leakyrelu")
 RELATIONS = ("eq", "ne", "ge", "gt", "le", "lt")
-BINARY_FUNCTIONS = ("max", "min", "add", "sub", "mul", "div", *RELATIONS)
+LOGIC = ("and", "or", "xor")
+BINARY_FUNCTIONS = ("max", "min", "add", "sub", "mul", "div", *RELATIONS, *LOGIC)
 
 UNIT_BLOCK = 64
 """Elements of the unit vector of one VuV_loop step: the channel block [S]."""
@@ -53,7 +55,8 @@ class UnaryOp(ElementwiseOp, name="tx8.unary"):
 
     recip 1/x, square x*x, rsqrt 1/sqrt(x), neg -x (+0 for both zeros), ln and log2 logarithms, pow2 2**x, exp e**x,
     exp_lp pow2(x * log2(e)) with the product rounded to fp32, sigmoid 1/(1 + exp(-x)), relu max(x, 0),
-    satrelu min(max(x, 0), alpha), leakyrelu x where x >= 0 else alpha * x, softplus ln(1 + exp(x)).
+    satrelu min(max(x, 0), alpha), leakyrelu x where x >= 0 else alpha * x, softplus ln(1 + exp(x)), not 1.0 where x is
+    zero else 0.0.
     """
 
     function: str = attribute(doc="one of UNARY_FUNCTIONS")
@@ -76,14 +79,26 @@ class UnaryOp(ElementwiseOp, name="tx8.unary"):
 class BinaryOp(ElementwiseOp):
     """Base of the binary forms.
 
-    Relations give 1.0 or 0.0; with a NaN all but ne are 0.0. max and min give NaN for a NaN.
+    Relations give 1.0 or 0.0; with a NaN all but ne are 0.0. `packed` makes that one bit for each element, eight to a
+    byte, the first in the lowest bit, and the unused bits of the last byte zero. Logic takes every value but zero (a
+    NaN too) as true and gives 1.0 or 0.0; on packed bits it is `tx8.bit_logic`. max and min give NaN for a NaN.
     """
 
-    function: str = attribute(doc="max min add sub mul div eq ne ge gt le lt")
+    function: str = attribute(doc="max min add sub mul div, relations eq ne ge gt le lt, logic and or xor")
+    packed: bool = attribute(default=False, doc="relations: dst is packed bits")
 
     def verify_fields(self) -> None:
         super().verify_fields()
         self.require_one_of("function", self.function, BINARY_FUNCTIONS)
+        self.require(
+            not self.packed or self.function in RELATIONS,
+            f"packed is set; {self.function} is no relation ({', '.join(RELATIONS)}) and gives values",
+        )
+
+    def _result(self, count: int) -> Access:
+        if self.packed:
+            return spm_access("dst", self.dst, -(-count // 8), writes=True)
+        return self._vector("dst", self.dst, count, writes=True)
 
 
 class BinaryVVOp(BinaryOp, name="tx8.binary_vv"):
@@ -96,7 +111,7 @@ class BinaryVVOp(BinaryOp, name="tx8.binary_vv"):
         return (
             self._vector("lhs", self.lhs, self.count),
             self._vector("rhs", self.rhs, self.count),
-            self._vector("dst", self.dst, self.count, writes=True),
+            self._result(self.count),
         )
 
 
@@ -111,7 +126,7 @@ class BinaryVSOp(BinaryOp, name="tx8.binary_vs"):
         self.require_range("scalar", self.scalar, 0, (1 << 8 * format_bytes(self.format)) - 1)
 
     def effects(self) -> tuple[Access, ...]:
-        return self._vector("src", self.src, self.count), self._vector("dst", self.dst, self.count, writes=True)
+        return self._vector("src", self.src, self.count), self._result(self.count)
 
 
 class BinaryVuVOp(BinaryOp, name="tx8.binary_vuv"):
@@ -129,7 +144,7 @@ class BinaryVuVOp(BinaryOp, name="tx8.binary_vuv"):
         return (
             self._vector("src", self.src, self.count),
             self._vector("unit", self.unit, self.unit_count),
-            self._vector("dst", self.dst, self.count, writes=True),
+            self._result(self.count),
         )
 
 
@@ -161,7 +176,7 @@ class BinaryVuVLoopOp(BinaryVuVOp, name="tx8.binary_vuv_loop"):
         return (
             self._vector("src", self.src, self.full_count),
             self._vector("unit", self.unit, self.full_unit_count),
-            self._vector("dst", self.dst, self.full_count, writes=True),
+            self._result(self.full_count),
         )
 
 

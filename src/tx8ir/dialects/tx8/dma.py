@@ -114,6 +114,39 @@ class RdmaGatherOp(Instruction, name="tx8.rdma_gather"):
         )
 
 
+class WdmaScatterOp(Instruction, name="tx8.wdma_scatter"):
+    """Copies rows from SPM into a table in DDR: `row(index[i]) = spm[i * row_bytes :][: row_bytes]` for `i < count`.
+
+    `row(r)` is the `row_bytes` bytes at `ddr + r * row_stride_bytes`. Where an index repeats, the last row stays. An
+    index outside of `0..rows-1` is an error of the running program.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.WDMA
+
+    spm: PerTile = attribute(doc="SPM address of the source rows, dense")
+    ddr: PerTile = attribute(doc="DDR address of row 0")
+    index_spm: PerTile = attribute(doc="SPM address of the indices, dense")
+    index_format: str = attribute(default="i32", doc="an integer format of whole bytes")
+    row_bytes: int = attribute(doc="bytes of a row, at least 1")
+    row_stride_bytes: int = attribute(doc="bytes from one row of the table to the next, at least row_bytes")
+    count: int = attribute(doc="rows to copy, at least 1")
+    rows: int = attribute(doc="rows of the table, at least 1")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("index_format", self.index_format, INDEX_FORMATS)
+        for field in ("row_bytes", "count", "rows"):
+            self.require_range(field, getattr(self, field), 1)
+        self.require_range("row_stride_bytes", self.row_stride_bytes, self.row_bytes)
+
+    def effects(self) -> tuple[Access, ...]:
+        walk = ((self.rows, self.row_stride_bytes),)
+        return (
+            spm_access("spm", self.spm, self.count * self.row_bytes),
+            spm_access("index_spm", self.index_spm, self.count * Format.named(self.index_format).bytes),
+            Access("ddr", MemorySpace.DDR, True, self.ddr, self.row_bytes, walk, conditional=True),
+        )
+
+
 class TdmaOp(Instruction, name="tx8.tdma"):
     """Copies inside SPM along two walks: `dst(i) = src(i)` for all index vectors i of `iterations`.
 
@@ -146,4 +179,4 @@ class TdmaOp(Instruction, name="tx8.tdma"):
         )
 
 
-OPS = (RdmaOp, WdmaOp, RdmaGatherOp, TdmaOp)
+OPS = (RdmaOp, WdmaOp, RdmaGatherOp, WdmaScatterOp, TdmaOp)

@@ -1,15 +1,17 @@
 """The neural engine: matrix product and convolution of channel-blocked tensors.
 
 Products are exact, sums are kept in fp32 (int32 for integers), and the result is rounded once, nearest even, when it is
-written; an integer result saturates. Bias and activation come before that rounding. A partial sum is read in the format
-it is stored in. Padding lanes are not read, and written as zero.
+written; an integer result saturates. Scale, bias and activation come before that rounding. A partial sum is read in
+the format it is stored in. Padding lanes are not read, and written as zero.
 """
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from tx8ir.core import attribute
+import attrs
+
+from tx8ir.core import StructAttr, attribute, struct_attr
 from tx8ir.target.chip import TX8, Engine
 from tx8ir.target.layout import MemLayout
 
@@ -22,19 +24,60 @@ INTEGER_SUMS = ("i32",)
 INTEGER_OUTPUTS = ("i8", "i16", "i32", *FLOATS)
 ACTIVATIONS = ("none", "relu", "leaky_relu")
 
+QUANTIZE_LIMITS = {
+    "input_zero_point": (-128, 127),
+    "shift1": (0, 31),
+    "multiplier": (-(1 << 15), (1 << 15) - 1),
+    "shift2": (0, 31),
+    "output_zero_point": (-128, 127),
+}
+"""Inclusive range of each field of `Requantize` [D]."""
+
+
+@struct_attr("tx8.requantize")
+@attrs.frozen
+class Requantize(StructAttr):
+    """Post-processing of an int8 product to int8 [P], where A is the feature (lhs) and B the weight (rhs):
+
+        O32 = sum((A - input_zero_point) * B) + psum + bias     saturated to 32 bits
+        O16 = clip16(O32 >> shift1)
+        O9  = clip9((O16 * multiplier) >> shift2)
+        O8  = clip8(O9 + output_zero_point)
+
+    Shifts are arithmetic (they round down). relu replaces O9 by max(O9, 0) [D]. What a convolution reads outside of its
+    feature is the zero point, so that it adds nothing [D].
+    """
+
+    input_zero_point: int = 0
+    shift1: int = 0
+    multiplier: int = 1
+    shift2: int = 0
+    output_zero_point: int = 0
+
 
 class NeuralOp(Instruction):
-    """Base of gemm and conv: what they share."""
+    """Base of gemm and conv: what they share. With S the sums of products,
+
+        out = activation((S + psum) * scale + bias)
+
+    of which each operand may be absent; scale and bias are per output channel (batch normalisation). With `requantize`
+    the result is int8 by the formulas of `Requantize`.
+    """
 
     engine: ClassVar[Engine | None] = Engine.NE
 
     out: PerTile = attribute(doc="SPM address of the result")
     psum: PerTile | None = attribute(default=None, doc="SPM address of a partial sum of the result's shape, added")
     bias: PerTile | None = attribute(default=None, doc="SPM address of a dense vector, added per output channel")
+    scale: PerTile | None = attribute(
+        default=None, doc="SPM address of a dense vector, a factor per output channel; not from i8"
+    )
     in_format: str = attribute(doc="of both factors: f32 f16 bf16 tf32 i8")
     out_format: str = attribute(doc="f32 f16 bf16 tf32; from i8 also i8 i16 i32")
     psum_format: str | None = attribute(default=None, doc="f32 f16 bf16 tf32, or i32 from i8; present with psum")
     bias_format: str | None = attribute(default=None, doc="f32 f16 bf16 tf32, or i32 from i8; present with bias")
+    scale_format: str | None = attribute(default=None, doc="f32 f16 bf16 tf32; present with scale")
+    requantize: Requantize | None = attribute(default=None, doc="from i8 to i8: zero points, shifts and multiplier")
     activation: str = attribute(default="none", doc="none relu leaky_relu")
     alpha: float | None = attribute(default=None, doc="slope of leaky_relu; else absent")
 
@@ -42,9 +85,11 @@ class NeuralOp(Instruction):
         self.require_one_of("in_format", self.in_format, (*FLOATS, *INTEGER_INPUTS))
         integers = self.in_format in INTEGER_INPUTS
         self.require_one_of("out_format", self.out_format, INTEGER_OUTPUTS if integers else FLOATS)
+        self.require(not integers or self.scale is None, "scale is a float operation; from i8 use requantize")
         for field, address, format in (
             ("psum_format", self.psum, self.psum_format),
             ("bias_format", self.bias, self.bias_format),
+            ("scale_format", self.scale, self.scale_format),
         ):
             operand = field.removesuffix("_format")
             if address is None:
@@ -54,11 +99,20 @@ class NeuralOp(Instruction):
             else:
                 self.require_one_of(field, format, INTEGER_SUMS if integers else FLOATS)
         self.require_one_of("activation", self.activation, ACTIVATIONS)
+        if self.requantize is not None:
+            self._verify_requantize(self.requantize)
         needed = self.activation == "leaky_relu"
         self.require(
             (self.alpha is not None) == needed,
             f"alpha is {self.alpha}; activation {self.activation} {'needs a value' if needed else 'takes none'}",
         )
+
+    def _verify_requantize(self, requantize: Requantize) -> None:
+        for format in ("in_format", "out_format"):
+            self.require_one_of(f"{format} with requantize", getattr(self, format), INTEGER_INPUTS)
+        self.require(self.activation != "leaky_relu", "requantize takes activation none or relu; got leaky_relu")
+        for field, limits in QUANTIZE_LIMITS.items():
+            self.require_range(f"{field} of requantize", getattr(requantize, field), *limits)
 
     @property
     def out_shape(self) -> Shape4:
@@ -66,19 +120,21 @@ class NeuralOp(Instruction):
         raise NotImplementedError  # declares the property; both instructions define it
 
     def _sums(self) -> tuple[Access, ...]:
-        """The accesses to psum, bias and out."""
+        """The accesses to psum, bias, scale and out."""
         accesses: list[Access] = []
         shape = self.out_shape
         if self.psum is not None and self.psum_format is not None:
             accesses.append(aligned_access("psum", self.psum, shape, self.psum_format))
         if self.bias is not None and self.bias_format is not None:
             accesses.append(spm_access("bias", self.bias, shape[3] * format_bytes(self.bias_format)))
+        if self.scale is not None and self.scale_format is not None:
+            accesses.append(spm_access("scale", self.scale, shape[3] * format_bytes(self.scale_format)))
         accesses.append(aligned_access("out", self.out, shape, self.out_format, writes=True))
         return tuple(accesses)
 
 
 class GemmOp(NeuralOp, name="tx8.gemm"):
-    """`out[b] = activation(lhs[b] @ rhs[b] + psum[b] + bias)`, with lhs (m, k), rhs (k, n), out and psum (m, n).
+    """`out[b] = activation((lhs[b] @ rhs[b] + psum[b]) * scale + bias)`: lhs (m, k), rhs (k, n), out and psum (m, n).
 
     All matrices are channel-blocked (NCx) tensors [batch, 1, rows, columns]; a transposed one is stored as (k, m) or
     (n, k). A factor whose own batch is 1 is used for every b.
@@ -132,7 +188,7 @@ class GemmOp(NeuralOp, name="tx8.gemm"):
 
 
 class ConvOp(NeuralOp, name="tx8.conv"):
-    """Convolution: `out = activation(correlation + psum + bias)`, where src is zero outside of its extents and
+    """Convolution: `out = activation((correlation + psum) * scale + bias)`; src is zero outside of its extents and
 
         correlation[n, y, x, o] = sum over i, j, c of
             src[n, y*sh + i*dh - top, x*sw + j*dw - left, c] * weight[i, j, o, c]
@@ -182,3 +238,4 @@ class ConvOp(NeuralOp, name="tx8.conv"):
 
 
 OPS = (GemmOp, ConvOp)
+ATTRIBUTES = (Requantize,)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tx8ir.core import attribute
+from tx8ir.core import VerifyError, attribute
 from tx8ir.target.chip import TX8, Engine
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, size_bytes
 from tx8ir.target.rounding import Rounding
 
 from .access import Access, AlignedTensor, MemorySpace, Shape4
+from .conversions import CONVERSIONS
 from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Instruction, PerTile, format_bytes, spm_access
 
 REDUCTIONS = ("sum", "avg", "max", "min")
@@ -218,8 +219,10 @@ class MaskMoveOp(Instruction, name="tx8.maskmove"):
 class ConvertOp(Instruction, name="tx8.convert"):
     """`dst[i] = src_format to dst_format of src[i]` for `i < count`, both at a spacing of the wider format's bytes.
 
-    Element i is read at `src + i * w` and written at `dst + i * w`, with w the larger of the two sizes. To widen,
-    spread with tdma, then convert; to narrow, convert, then pack with tdma. All are read before any is written.
+    The 36 pairs of `tx8ir.dialects.tx8.CONVERSIONS`. A pair that narrows rounds once in the mode `rounding`; to an
+    integer it then saturates, and a NaN gives 0. Element i is read at `src + i * w` and written at `dst + i * w`, with
+    w the larger of the two sizes. To widen, spread with tdma, then convert; to narrow, convert, then pack with tdma.
+    All are read before any is written.
     """
 
     engine: ClassVar[Engine | None] = Engine.CT
@@ -228,15 +231,28 @@ class ConvertOp(Instruction, name="tx8.convert"):
     dst: PerTile = attribute(doc="SPM address of the result")
     count: int = attribute(doc="elements")
     src_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32")
-    dst_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32, another one")
-    rounding: int = attribute(default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic")
+    dst_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32, another one; src or dst is a float")
+    rounding: int = attribute(
+        default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic; 0 where the pair is exact"
+    )
 
     def verify_fields(self) -> None:
         self.require_one_of("src_format", self.src_format, NUMERIC)
         self.require_one_of("dst_format", self.dst_format, NUMERIC)
         self.require(self.src_format != self.dst_format, f"src_format and dst_format are both {self.src_format}")
+        conversion = CONVERSIONS.get((self.src_format, self.dst_format))
+        if conversion is None:
+            raise VerifyError(
+                f"hardware does not convert {self.src_format} to {self.dst_format}; expected a float on one side "
+                "(one integer becomes another by way of f32)",
+                self,
+            )
         self.require_range("count", self.count, 1)
         self.require_range("rounding", self.rounding, 0, max(Rounding))
+        self.require(
+            conversion.narrows or self.rounding == Rounding.NEAREST_EVEN,
+            f"rounding is {self.rounding}; {self.src_format} to {self.dst_format} is exact and takes none",
+        )
 
     def effects(self) -> tuple[Access, ...]:
         source, destination = format_bytes(self.src_format), format_bytes(self.dst_format)

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from . import ct_elementwise, ct_tensor, dma, ne
+from . import ct_elementwise, ct_move, ct_peripheral, ct_pool, ct_tensor, dma, ne, scalar
 from .registry import EXECUTORS, Machine, Step, executes
 
-__all__ = ["EXECUTORS", "Machine", "Step", "ct_elementwise", "ct_tensor", "dma", "executes", "ne"]
+__all__ = [
+    "EXECUTORS",
+    "Machine",
+    "Step",
+    "ct_elementwise",
+    "ct_move",
+    "ct_peripheral",
+    "ct_pool",
+    "ct_tensor",
+    "dma",
+    "executes",
+    "ne",
+    "scalar",
+]

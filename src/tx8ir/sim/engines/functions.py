@@ -58,6 +58,7 @@ _EXACT: dict[str, Unary] = {
     "neg": _neg,
     "relu": relu,
     "exp_lp": _exp_lp,
+    "not": lambda x: (x == _ZERO).astype(np.float32),
 }
 
 _APPROXIMATE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
@@ -102,8 +103,22 @@ def unary(function: str, alpha: float | None, format: Format) -> Unary:
     return lambda x: np.minimum(relu(x), np.float32(alpha))
 
 
-def _relation(compare: Callable[[Any, Any], Any]) -> Binary:
-    return lambda a, b: compare(a, b).astype(np.float32)
+TRUTH: dict[str, np.ufunc] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "ge": np.greater_equal,
+    "gt": np.greater,
+    "le": np.less_equal,
+    "lt": np.less,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "xor": np.logical_xor,
+}
+"""The functions of two arguments whose results are truth values; they broadcast."""
+
+
+def _as_values(truth: np.ufunc) -> Binary:
+    return lambda a, b: truth(a, b).astype(np.float32)
 
 
 BINARY: dict[str, Binary] = {
@@ -113,14 +128,9 @@ BINARY: dict[str, Binary] = {
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    "eq": _relation(np.equal),
-    "ne": _relation(np.not_equal),
-    "ge": _relation(np.greater_equal),
-    "gt": _relation(np.greater),
-    "le": _relation(np.less_equal),
-    "lt": _relation(np.less),
+    **{name: _as_values(truth) for name, truth in TRUTH.items()},
 }
-"""The functions of two arguments; they broadcast."""
+"""The functions of two arguments; they broadcast. Truth values are 1.0 and 0.0."""
 
 
 def operand(array: NDArray[Any], format: Format) -> NDArray[Any]:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.dialects.tx8 import ConvOp, GemmOp, NeuralOp
+from tx8ir.dialects.tx8 import ConvOp, GemmOp, NeuralOp, Requantize
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory import Memory, Placed
 from tx8ir.target.formats import F64, Format
@@ -28,44 +28,59 @@ _IM2COL_BYTES = 1 << 27
 
 
 class _Sums:
-    """What gemm and conv do alike: load factors, then add partial sum and bias, activate, round once and store."""
+    """What gemm and conv do alike: load factors, then add the partial sum, scale, add the bias, activate, round."""
 
     def __init__(self, op: NeuralOp, terms: int) -> None:
         self.in_format = Format.named(op.in_format)
         self.is_float = self.in_format.is_float
-        # Products of int8 are at most 2^14.
-        exact_in_fp32 = self.is_float or terms << 14 <= 1 << 24
+        self.requantize = op.requantize
+        # Products of int8 are at most 2^14, with a zero point 2^15.
+        exact_in_fp32 = self.is_float or terms << (14 if self.requantize is None else 15) <= 1 << 24
         self.factor_dtype = np.dtype(np.float32 if exact_in_fp32 else np.float64)
         self.sum_dtype = np.dtype(np.float32 if self.is_float else np.float64)
         self.out_format = Format.named(op.out_format)
         self.psum_format = Format.named(op.psum_format) if op.psum_format is not None else None
         self.bias_format = Format.named(op.bias_format) if op.bias_format is not None else None
+        self.scale_format = Format.named(op.scale_format) if op.scale_format is not None else None
         self.activation, self.alpha = op.activation, op.alpha
 
     def check(self, machine: Machine) -> None:
         """Raise Fault when the chip has no floating post-processing and the instruction asks for some."""
-        asks = self.bias_format is not None or self.activation != "none"
+        asks = self.bias_format is not None or self.scale_format is not None or self.activation != "none"
         if asks and self.is_float and not machine.target.ne_fp_postproc:
             raise Fault(
-                f"asks for a bias or an activation, but the NE of target {machine.target.name} does not post-process "
-                "floating-point results (ne_fp_postproc is off)"
+                f"asks for a scale, a bias or an activation, but the NE of target {machine.target.name} does not "
+                "post-process floating-point results (ne_fp_postproc is off)"
             )
 
     def load(self, memory: Memory, placed: Placed) -> Array:
         """A factor [tiles, *shape] in the type that products are computed in."""
         return operand(memory.load_tensor(placed), self.in_format).astype(self.factor_dtype, copy=False)
 
+    def load_feature(self, memory: Memory, placed: Placed) -> Array:
+        """The left factor, or feature, less its zero point."""
+        x = self.load(memory, placed)
+        return x if self.requantize is None else x - x.dtype.type(self.requantize.input_zero_point)
+
     def finish(self, machine: Machine, sums: Array, placed: tuple[Placed, ...]) -> None:
-        """`sums` are [tiles, *shape of the result], `placed` the accesses to psum, bias and out that there are."""
+        """`sums` are [tiles, *shape of the result]; `placed` are the accesses to psum, bias, scale and out, if any."""
         memory, rest = machine.memory, list(placed)
         sums = sums.astype(self.sum_dtype, copy=False)
         if self.psum_format is not None:
             psum = operand(memory.load_tensor(rest.pop(0)), self.psum_format)
             sums = sums + psum.astype(self.sum_dtype, copy=False)
+        bias: Array | None = None
         if self.bias_format is not None:
             bias = operand(memory.load(rest.pop(0), self.bias_format), self.bias_format)
             bias = bias.astype(self.sum_dtype, copy=False)
+        if self.scale_format is not None:
+            scale = operand(memory.load(rest.pop(0), self.scale_format), self.scale_format)
+            sums = sums * scale.astype(self.sum_dtype, copy=False)[:, None, None, None, :]
+        if bias is not None:
             sums = sums + bias[:, None, None, None, :]
+        if self.requantize is not None:
+            memory.store_tensor(rest.pop(0), _requantized(sums, self.requantize, relu=self.activation == "relu"))
+            return
         if self.activation == "relu":
             sums = relu(sums)
         elif self.alpha is not None:
@@ -74,16 +89,26 @@ class _Sums:
         memory.store_tensor(rest.pop(0), out)
 
 
+def _requantized(sums: Array, parameters: Requantize, *, relu: bool) -> NDArray[np.int8]:
+    """Exact integer sums to int8; see `Requantize`."""
+    o32 = np.clip(sums, -(2**31), 2**31 - 1).astype(np.int64)
+    o16 = np.clip(o32 >> parameters.shift1, -(2**15), 2**15 - 1)
+    o9 = np.clip(o16 * parameters.multiplier >> parameters.shift2, -(2**8), 2**8 - 1)
+    if relu:
+        o9 = np.maximum(o9, 0)
+    return np.clip(o9 + parameters.output_zero_point, -128, 127).astype(np.int8)
+
+
 @executes(GemmOp)
 def decode_gemm(op: GemmOp) -> Step:
-    """`out[b] = activation(lhs[b] @ rhs[b] + psum[b] + bias)`."""
+    """`out[b] = activation((lhs[b] @ rhs[b] + psum[b]) * scale + bias)`."""
     sums = _Sums(op, op.k)
     transpose_lhs, transpose_rhs = op.transpose_lhs, op.transpose_rhs
     out_shape = op.out_shape
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         sums.check(machine)
-        lhs = sums.load(machine.memory, placed[0])[:, :, 0]
+        lhs = sums.load_feature(machine.memory, placed[0])[:, :, 0]
         rhs = sums.load(machine.memory, placed[1])[:, :, 0]
         product = np.matmul(
             lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.swapaxes(-1, -2) if transpose_rhs else rhs
@@ -104,7 +129,7 @@ def decode_conv(op: ConvOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         sums.check(machine)
-        x = pad(sums.load(machine.memory, placed[0]), pads, 0)
+        x = pad(sums.load_feature(machine.memory, placed[0]), pads, 0)
         weight = sums.load(machine.memory, placed[1])
         sums.finish(machine, convolve(x, weight, kernel, strides, dilations, out_shape), placed[2:])
 

@@ -1,0 +1,232 @@
+"""Executors of the vector unit's peripheral functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.dialects.tx8 import (
+    ArgOp,
+    BilinearOp,
+    Bit2FpOp,
+    BitLogicOp,
+    CountOp,
+    ElemMaskOp,
+    Lut16Op,
+    Lut32Op,
+    RandGenOp,
+)
+from tx8ir.sim.errors import Fault
+from tx8ir.sim.memory import Memory, Placed
+from tx8ir.target.formats import F32, I1, Format
+from tx8ir.target.rounding import Rounding
+
+from .functions import Float32, narrow, operand, widen
+from .registry import Machine, Step, executes
+
+Array = NDArray[Any]
+Words = NDArray[np.uint64]
+
+_BYTE = np.dtype(np.uint8)
+
+
+def load_packed(memory: Memory, placed: Placed, count: int) -> NDArray[np.uint8]:
+    """Packed bits as 0 and 1 in bytes [tiles, count]."""
+    return np.unpackbits(memory.load(placed, Format.named("ui8")), axis=1, count=count, bitorder="little")
+
+
+def store_packed(memory: Memory, placed: Placed, bits: Array) -> None:
+    """Write truth values [tiles, count] as packed bits, the unused ones of the last byte as zero."""
+    memory.store(placed, np.packbits(bits, axis=1, bitorder="little"))
+
+
+_BITS: dict[str, Callable[..., Array]] = {
+    "not": np.logical_not,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "xor": np.logical_xor,
+}
+
+
+@executes(BitLogicOp)
+def decode_bit_logic(op: BitLogicOp) -> Step:
+    """Logic on packed bits."""
+    function, count = _BITS[op.function], op.count
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        *sources, dst = placed
+        store_packed(machine.memory, dst, function(*[load_packed(machine.memory, s, count) for s in sources]))
+
+    return step
+
+
+@executes(Bit2FpOp)
+def decode_bit2fp(op: Bit2FpOp) -> Step:
+    """Packed bits to 1.0 and 0.0."""
+    format, count = Format.named(op.format), op.count
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        machine.memory.store(dst, load_packed(machine.memory, src, count).astype(format.dtype))
+
+    return step
+
+
+@executes(CountOp)
+def decode_count(op: CountOp) -> Step:
+    """Count what is not zero."""
+    format, count = Format.named(op.format), op.count
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        memory = machine.memory
+        if format is I1:
+            nonzero = load_packed(memory, src, count)
+        else:
+            nonzero = operand(memory.load(src, format), format) != np.zeros((), format.dtype)
+        memory.store(dst, nonzero.sum(axis=1, keepdims=True, dtype=np.int32))
+
+    return step
+
+
+@executes(ArgOp)
+def decode_arg(op: ArgOp) -> Step:
+    """Find the first extreme; NumPy's own order, in which a NaN is one."""
+    format = Format.named(op.format)
+    find = np.argmax if op.function == "argmax" else np.argmin
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        x = machine.memory.load(src, format)
+        x = widen(x, format) if format.is_float else x
+        machine.memory.store(dst, find(x, axis=1, keepdims=True).astype(np.int32))
+
+    return step
+
+
+@executes(Lut16Op)
+@executes(Lut32Op)
+def decode_lut(op: Lut16Op | Lut32Op) -> Step:
+    """Look every index up."""
+    word, entries = Format.named(f"ui{8 * op.word}"), op.entries
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        memory = machine.memory
+        src, table, dst = placed
+        wanted = memory.load(src, word)
+        outside = wanted >= entries
+        if outside.any():
+            position, i = (int(v) for v in np.unravel_index(int(outside.argmax()), outside.shape))
+            raise Fault(
+                f"index {i} of tile {src.tiles[position]} is {wanted[position, i]}; the table has entries "
+                f"0..{entries - 1}",
+                tile=src.tiles[position],
+                addresses=src.interval(position),
+            )
+        memory.store(dst, np.take_along_axis(memory.load(table, word), wanted.astype(np.int64), axis=1))
+
+    return step
+
+
+# -- random numbers ---------------------------------------------------------------------------------------------------
+
+_GAMMA, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+
+
+def _mix(z: Words) -> Words:
+    """The output function of SplitMix64 (Steele, Lea, Flood 2014)."""
+    z = (z ^ (z >> np.uint64(30))) * _MIX1
+    z = (z ^ (z >> np.uint64(27))) * _MIX2
+    return z ^ (z >> np.uint64(31))
+
+
+def random_words(seed: int, tiles: tuple[int, ...], count: int) -> Words:
+    """64 random bits for each tile and element [tiles, count]; see `RandGenOp`."""
+    start = _mix(_mix(np.array([seed], np.uint64)) + np.array(tiles, np.uint64))
+    steps = np.arange(1, count + 1, dtype=np.uint64) * _GAMMA
+    return _mix(start[:, None] + steps)
+
+
+def _uniform(words: Words, bits: int) -> Float32:
+    """In [0, 1), multiples of 2^-bits with at most 24 bits: exact in fp32."""
+    return np.ldexp((words >> np.uint64(64 - bits)).astype(np.float32), -bits)
+
+
+@executes(RandGenOp)
+def decode_rand_gen(op: RandGenOp) -> Step:
+    """Fill with random numbers."""
+    format, seed, count, tiles = Format.named(op.format), op.seed, op.count, op.tiles
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        words = random_words(seed, tiles, count)
+        if format.is_float:
+            values = narrow(_uniform(words, format.mantissa_bits + 1), format)
+        else:
+            values = (words >> np.uint64(64 - format.bits)).astype(f"u{format.bytes}")
+        machine.memory.store(placed[0], values)
+
+    return step
+
+
+@executes(ElemMaskOp)
+def decode_elem_mask(op: ElemMaskOp) -> Step:
+    """Drop elements at random and scale the others."""
+    format, rounding = Format.named(op.format), Rounding(op.rounding)
+    seed, count, tiles, probability, scale = op.seed, op.count, op.tiles, op.probability, np.float32(op.scale)
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        kept = _uniform(random_words(seed, tiles, count), F32.mantissa_bits + 1) >= probability
+        result = np.where(kept, widen(machine.memory.load(src, format), format) * scale, np.float32(0))
+        machine.memory.store(dst, narrow(result, format, rounding, machine.rng))
+
+    return step
+
+
+# -- resampling -------------------------------------------------------------------------------------------------------
+
+
+def _samples(extent: int, out_extent: int, coordinates: str) -> tuple[NDArray[np.intp], NDArray[np.intp], Float32]:
+    """For each output row: the two rows it lies between and its distance from the first; see `BilinearOp`."""
+    lower: list[int] = []
+    fractions: list[float] = []
+    for y in range(out_extent):
+        if coordinates == "half_pixel":
+            s = (y + Fraction(1, 2)) * Fraction(extent, out_extent) - Fraction(1, 2)
+        elif coordinates == "align_corners":
+            s = Fraction(y * (extent - 1), max(out_extent - 1, 1))
+        else:
+            s = Fraction(y * extent, out_extent)
+        s = min(max(s, Fraction(0)), Fraction(extent - 1))
+        i = s.numerator // s.denominator
+        lower.append(i)
+        fractions.append(float(s - i))
+    first = np.array(lower, np.intp)
+    return first, np.minimum(first + 1, extent - 1), np.array(fractions, np.float32)
+
+
+def _combine(a: Float32, b: Float32, fraction: Float32) -> Float32:
+    """Rows between a and b; where the fraction is 0, a itself, whatever b is."""
+    return np.where(fraction == 0, a, a + fraction * (b - a))
+
+
+@executes(BilinearOp)
+def decode_bilinear(op: BilinearOp) -> Step:
+    """Combine two rows, then two columns."""
+    format = Format.named(op.format)
+    top, bottom, down = _samples(op.shape[1], op.extents[0], op.coordinates)
+    left, right, across = _samples(op.shape[2], op.extents[1], op.coordinates)
+    down, across = down[:, None, None], across[:, None]
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        src, dst = placed
+        x = widen(machine.memory.load_tensor(src), format)
+        rows = _combine(x[:, :, top], x[:, :, bottom], down)
+        result = _combine(rows[:, :, :, left], rows[:, :, :, right], across)
+        machine.memory.store_tensor(dst, narrow(result, format))
+
+    return step

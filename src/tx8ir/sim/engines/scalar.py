@@ -1,0 +1,38 @@
+"""Executors of the kernel core's own instructions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tx8ir.dialects.tx8 import ScalarAddOp, ScalarMoveOp
+from tx8ir.sim.memory import Placed
+from tx8ir.target.formats import I32
+
+from .registry import Machine, Step, executes
+
+
+@executes(ScalarMoveOp)
+def decode_scalar_move(op: ScalarMoveOp) -> Step:
+    """Write one word."""
+    value = op.value
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        *sources, dst = placed
+        memory = machine.memory
+        memory.store(dst, memory.load(sources[0], I32).copy() if value is None else np.array(value, np.int32))
+
+    return step
+
+
+@executes(ScalarAddOp)
+def decode_scalar_add(op: ScalarAddOp) -> Step:
+    """Add two words modulo 2^32."""
+    value = op.value
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        lhs, *sources, dst = placed
+        memory = machine.memory
+        rhs = memory.load(sources[0], I32) if value is None else np.array(value, np.int32)
+        memory.store(dst, memory.load(lhs, I32) + rhs)
+
+    return step
