@@ -212,3 +212,11 @@ def test_a_block_that_is_no_longer_anywhere_takes_no_builder():
         pd.abs(block.args[0])
     assert block.args[0].num_uses == uses
     assert Block().args == ()
+
+
+def test_places_in_a_text_are_where_the_operation_starts():
+    program = tx8ir.parse(
+        'module {\n  func.func @f() {\n    return\n  }\n  "lab.a"() : () -> ()\n}', allow_unregistered=True
+    )
+    places = [str(op.location) for op in program.module.walk()]
+    assert places == [f'loc("<text>":{p})' for p in ("1:1", "2:3", "3:5", "5:3")]

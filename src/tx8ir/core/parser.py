@@ -440,6 +440,8 @@ class Parser(AttributeParser):
             self.fail(f"{op.name} has {len(op.results)} results, {total} are named", frame.results[0][2])
         block = cast(Block, frame.outer_block)
         block.append(op)
+        if frame.header is not None:  # which is read behind the keyword
+            op.location = TextLocation(self.source, frame.start)
         index = 0
         for name, count, at in frame.results:
             self._define(name, at, op.results[index : index + count])
