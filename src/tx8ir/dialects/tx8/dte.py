@@ -42,7 +42,7 @@ class MessageOp(Instruction):
             )
             for tile in set(peers):
                 verify_tiles(self, (tile,))
-            pairs = list(zip(tiles, peers * len(tiles) if len(peers) == 1 else peers, strict=True))
+            pairs = [(tile, peer) for i, tile in enumerate(tiles) for peer in self.peers_of(i)]
         else:
             verify_tiles(self, peers)
             pairs = [(tile, peer) for tile in tiles for peer in peers]
@@ -52,9 +52,7 @@ class MessageOp(Instruction):
     def peers_of(self, position: int) -> tuple[int, ...]:
         """The peers of the tile at `position` of `tiles`, in the order of the pieces of a scatter or gather."""
         peers = self.peers
-        if self.pattern != "unicast":
-            return peers
-        return (peers[position] if len(peers) > 1 else peers[0],)
+        return peers if self.pattern != "unicast" or len(peers) == 1 else (peers[position],)
 
     def require_message(self, nbytes: int) -> None:
         """Check the length of a message."""

@@ -96,10 +96,12 @@ class Instruction(Op, MemoryEffects):
         if follows is None:
             return ()
         entries = follows.value if isinstance(follows, ArrayAttr) else (follows,)
+        terms: list[Follow] = []
         for entry in entries:
             if not isinstance(entry, Follow):
                 raise VerifyError(f"follows holds {entry}; expected an array of #tx8.follow", self)
-        return tuple(entries)
+            terms.append(entry)
+        return tuple(terms)
 
     def _verify_follows(self, operands: set[str]) -> None:
         terms = self.terms
