@@ -1,12 +1,38 @@
-"""What tests need: oracles for compiled programs, and programs to test with.
+"""What tests need: oracles for programs and passes, and programs to test with.
 
-- `check`: is what the simulator computed what the source program says?
+- `check`: is what the simulator computed what the source program says? And does each pass of a pipeline keep it?
+- `assert_preserves`: the same of one pass, as an assertion that fails with the smallest program and a script.
+- `programs`: Hypothesis strategies for tensor programs that can be evaluated (needs the extra `test`).
 - `strategies`: Hypothesis strategies for types, attributes and whole programs (needs the extra `test`).
 - `dialect`: a small dialect with one of everything an operation can have, and a context that knows it.
 """
 
 from __future__ import annotations
 
-from tx8ir.testing.differential import CheckResult, OutputCheck, check, check_outputs, random_inputs, ulp
+from tx8ir.testing.counterexample import Counterexample, Failure, PassLike, Stage
+from tx8ir.testing.differential import CheckResult, OutputCheck, check_outputs, random_inputs, ulp
+from tx8ir.testing.inputs import draw_inputs
+from tx8ir.testing.observe import Difference, Observation, Promise, observe
+from tx8ir.testing.preserve import PipelineCheck, assert_preserves, check
+from tx8ir.testing.reduce import reduce_program
 
-__all__ = ["CheckResult", "OutputCheck", "check", "check_outputs", "random_inputs", "ulp"]
+__all__ = [
+    "assert_preserves",
+    "check",
+    "check_outputs",
+    "CheckResult",
+    "Counterexample",
+    "Difference",
+    "draw_inputs",
+    "Failure",
+    "Observation",
+    "observe",
+    "OutputCheck",
+    "PassLike",
+    "PipelineCheck",
+    "Promise",
+    "random_inputs",
+    "reduce_program",
+    "Stage",
+    "ulp",
+]
