@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+from hypothesis import given
+from hypothesis import strategies as st
+
 import tx8ir
 from tx8ir.core import parse_op, print_op
 from tx8ir.core.comments import comments_of
@@ -114,3 +119,21 @@ def test_a_single_operation_too():
     op = parse_op('"pd.full"() {dtype = f32, shape = array<i64>, value = 1.0 : f64} : () -> !pd.vtensor<f32> // one',
                   keep_comments=True)  # fmt: skip
     assert print_op(op, comments=True).endswith("!pd.vtensor<f32> // one")
+
+
+BARE = str(tx8ir.parse(TEXT))
+GAPS = [
+    m.start()
+    for m in re.finditer(r"(?<=[\s(){},:])(?=[\s(){},:%])", re.sub(r'"[^"]*"', lambda m: "x" * len(m[0]), BARE))
+]
+
+
+@given(st.sets(st.sampled_from(GAPS), max_size=6))
+def test_a_comment_in_any_gap_is_kept(places):
+    text = BARE
+    for number, place in enumerate(sorted(places, reverse=True)):
+        text = f"{text[:place]}// c{number}\n{text[place:]}"
+    once = again(text)
+    assert sorted(re.findall(r"// (c[0-9])$", once, re.MULTILINE)) == sorted(f"c{n}" for n in range(len(places)))
+    assert again(once) == once
+    assert str(tx8ir.parse(once)) == BARE
