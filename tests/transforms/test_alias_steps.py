@@ -145,6 +145,19 @@ def test_a_network_that_writes_nothing_visible_has_only_vtensors_but_at_its_boun
         assert tensors == at_boundary, str(op)
 
 
+def test_tensors_that_go_through_a_list_become_values_too() -> None:
+    program = parse("""module { func.func @main(%v: !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> {
+      %t = "builtin.to_tensor"(%v) : (!pd.vtensor<2xf32>) -> !pd.tensor<2xf32>
+      %l = "builtin.combine"(%t, %v) : (!pd.tensor<2xf32>, !pd.vtensor<2xf32>) -> !builtin.list<!pd.tensor<2xf32>, !pd.vtensor<2xf32>>
+      %e:2 = "builtin.split"(%l) : (!builtin.list<!pd.tensor<2xf32>, !pd.vtensor<2xf32>>) -> (!pd.tensor<2xf32>, !pd.vtensor<2xf32>)
+      %w = "pd.relu_"(%e#0) : (!pd.tensor<2xf32>) -> !pd.tensor<2xf32>
+      %x = "builtin.to_vtensor"(%t) : (!pd.tensor<2xf32>) -> !pd.vtensor<2xf32>
+      return %x : !pd.vtensor<2xf32>
+    } }""")  # noqa: E501
+    PassManager.parse("to-value-semantics,fold-copies").run(program)
+    assert [op.name for op in program.main.body.block] == ["pd.relu", "func.return"]
+
+
 # --- wrong answers known from elsewhere ----------------------------------------------------------------------------
 
 ALL = "to-value-semantics,fold-copies,canonicalize,constant-fold,cse,dce,to-inplace"

@@ -38,9 +38,10 @@ result). Known for each moment, so a write to one place is seen at another by ap
 class ToValueSemantics(Pass):
     """Makes operations compute on vtensors, and replaces writes by new values where every alias is known.
 
-    1. An operation with value semantics on tensors reads them through `to_vtensor` and gives its results through
+    1. What is taken from a list or dictionary that is made in the program is what was put in.
+    2. An operation with value semantics on tensors reads them through `to_vtensor` and gives its results through
        `to_tensor`. An in-place `foo_` becomes `foo` and `pd.assign_` of its result to the same tensor.
-    2. `pd.assign_` to storage that a function allocates (`to_tensor`) and owns goes away: from there on the storage is
+    3. `pd.assign_` to storage that a function allocates (`to_tensor`) and owns goes away: from there on the storage is
        a new tensor, and so are all its aliases. A write through views scatters back into what they are views of, by
        their inverses; reading a view applies it to the storage as it is then. Storage written in a branch or loop
        becomes a result of it and a loop-carried value.
@@ -51,13 +52,15 @@ class ToValueSemantics(Pass):
     several blocks (`cf`) always.
 
     Assumes: nothing. Guarantees: no in-place operation but `pd.assign_` is left, none of storage that is owned and
-    known; no operation with value semantics has a tensor operand. Idempotent. Cost: linear. Statistics: `wrapped`,
-    `rewritten` (in-place operations), `owned` (storages that are written no more).
+    known; no operation with value semantics has a tensor operand. Idempotent. Cost: linear. Statistics: `opened`
+    (lists, and what is taken from them), `wrapped`, `rewritten` (in-place operations), `owned` (storages that are
+    written no more).
     """
 
     name: ClassVar[str] = "to-value-semantics"
 
     def run(self, program: Program) -> None:
+        self.count("opened", _open_lists(program, self.name))
         for op in list(program.module.walk()):
             if isinstance(op, pd.InplaceOp):
                 self.count("rewritten", _rewrite_inplace(op, self.name))
@@ -67,6 +70,29 @@ class ToValueSemantics(Pass):
         for function in program.body:
             if isinstance(function, func.FuncOp):
                 self.count("owned", _Ownership(function, analysis, self.name).run())
+
+
+def _open_lists(program: Program, by: str) -> int:
+    """Replace the elements taken from lists and dictionaries that are made here; how many operations went."""
+    removed = 0
+    made: list[Operation] = []
+    for op in list(program.module.walk()):
+        given: list[Value] | None = None
+        if isinstance(op, (builtin.SliceOp, builtin.GetItemOp)):
+            element = op.fold(())
+            given = [element] if isinstance(element, Value) else None
+        elif isinstance(op, builtin.SplitOp) and isinstance(op.x.defining_op, builtin.CombineOp):
+            given = list(op.x.defining_op.inputs)
+        elif isinstance(op, (builtin.CombineOp, builtin.MakeDictOp)):
+            made.append(op)
+        if given is not None:
+            op.replace_with(given, by)
+            removed += 1
+    for op in reversed(made):  # a list in a list goes after the one it is in
+        if not op.results[0].has_uses:
+            op.erase(by)
+            removed += 1
+    return removed
 
 
 def _wrap(op: Operation) -> int:
