@@ -123,8 +123,8 @@ def test_every_option_value_survives_printing(configured: Options) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("cze", r"column 1: no pass is named 'cze'; did you mean '(cse|dce)'\? \(known: canonicalize, "),
-        ("cse,xyzzy", r"column 5: no pass is named 'xyzzy' \(known: canonicalize, "),
+        ("cze", r"column 1: no pass is named 'cze'; did you mean '(cse|dce)'\? \(known: .*canonicalize, "),
+        ("cse,xyzzy", r"column 5: no pass is named 'xyzzy' \(known: .*canonicalize, "),
         ("cse{x=1}", r"column 5: pass 'cse' has no option 'x' \(known: none\)"),
         ("test-options{flog=true}", r"pass 'test-options' has no option 'flog'; did you mean 'flag'\?"),
         ("test-options{flag=yes}", r"option 'flag' of pass 'test-options' is true or false, not 'yes'"),

@@ -15,10 +15,10 @@ from rich.text import Text
 from tx8ir.backend.target_options import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import load_program, read_data, write_data
+from tx8ir.cli.opt import opt
 from tx8ir.executable import CompileOptions, Dtype, Executable, InputError, compile, lower
 from tx8ir.target.chip import TX8, Target
 from tx8ir.testing import check_outputs
-from tx8ir.transforms.pass_manager import PassManager
 from tx8ir.viz import Report, Table
 
 app = typer.Typer(
@@ -171,16 +171,7 @@ def print_command(
         print(program)
 
 
-@app.command()
-def opt(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="IR text, a saved program's folder, or an ONNX file")],
-    passes: Annotated[str, typer.Option(help='passes to run, as "canonicalize,layout-align{mode=greedy},cse"')],
-) -> None:
-    """Run passes over FILE, verifying after each one, and print the result."""
-    with user_errors(StageProgress()):
-        program = load_program(file)
-        PassManager.parse(passes).run(program)
-        print(program)
+app.command("opt")(opt)
 
 
 def _compile_options(dtype: DtypeOption | None) -> CompileOptions:

@@ -18,6 +18,11 @@ from tx8ir.frontends import onnx
 _TEXT_SUFFIXES = (".mlir", ".txt")
 
 
+def is_text(path: Path) -> bool:
+    """Whether a file is IR text, by its name."""
+    return path.suffix in _TEXT_SUFFIXES and not path.is_dir()
+
+
 def load_program(path: Path) -> Program:
     """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), or else an ONNX model.
 

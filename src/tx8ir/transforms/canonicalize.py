@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import attrs
 
@@ -11,6 +12,7 @@ from tx8ir.core import Operation, Program
 from .greedy import rewrite_greedily
 from .pass_manager import OperationPass, register_pass
 from .patterns import canonicalization, canonicalization_patterns
+from .rewriter import RewritePattern
 
 __all__ = ["Canonicalize", "canonicalization", "canonicalization_patterns"]
 
@@ -30,6 +32,9 @@ class Canonicalize(OperationPass):
     name: ClassVar[str] = "canonicalize"
 
     max_rewrites: int | None = None
+
+    def patterns(self) -> Sequence[RewritePattern[Any]]:
+        return canonicalization_patterns()
 
     def run_on(self, root: Operation, program: Program) -> None:
         result = rewrite_greedily(root, canonicalization_patterns(), max_rewrites=self.max_rewrites, by=self.name)

@@ -6,7 +6,7 @@ import re
 import types
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeVar
 
 import attrs
@@ -15,6 +15,7 @@ from tx8ir.core import IrError, Operation, Program
 
 from .analysis import AnalysisManager
 from .options import is_expressible, option_fields, print_options
+from .rewriter import RewritePattern
 
 
 class PassError(IrError):
@@ -50,6 +51,10 @@ class Pass(ABC):
     @abstractmethod
     def run(self, program: Program) -> None:
         """Transforms `program` in place. Raises `IrError` (with the op) when it cannot."""
+
+    def patterns(self) -> Sequence[RewritePattern[Any]]:
+        """The patterns that the pass applies, for `tx8ir opt --explain`; none for a pass without patterns."""
+        return ()
 
     def count(self, what: str, n: int = 1) -> None:
         """Adds `n` to the statistic `what` of this pass object."""
@@ -136,6 +141,12 @@ def register_pass(cls: _P) -> _P:
 def all_passes() -> Mapping[str, type[Pass]]:
     """Every registered pass by name, in alphabetical order; aliases are not listed."""
     return types.MappingProxyType(dict(sorted(_REGISTRY.items())))
+
+
+def all_patterns() -> Mapping[str, RewritePattern[Any]]:
+    """The patterns of all registered passes (with options at their defaults) by name, in alphabetical order."""
+    found = {pattern.name: pattern for cls in _REGISTRY.values() for pattern in cls().patterns()}
+    return types.MappingProxyType(dict(sorted(found.items())))
 
 
 def find_pass(name: str) -> type[Pass] | None:

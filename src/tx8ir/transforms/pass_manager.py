@@ -19,7 +19,7 @@ from tx8ir.core import Program
 
 from .instrumentation import VerifyEach
 from .options import Option, describe_options, option
-from .pass_base import OperationPass, Pass, PassError, all_passes, find_pass, register_pass
+from .pass_base import OperationPass, Pass, PassError, all_passes, all_patterns, find_pass, register_pass
 from .pipeline import Engine, Instrumentation, Nest, OnStage, PassRun, StageReport
 from .pipeline_text import parse_pipeline
 from .transaction import Snapshot
@@ -38,6 +38,7 @@ __all__ = [
     "PipelineReport",
     "StageReport",
     "all_passes",
+    "all_patterns",
     "describe_options",
     "find_pass",
     "option",

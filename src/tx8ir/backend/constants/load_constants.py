@@ -14,7 +14,7 @@ from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import DevAttr
 from tx8ir.target.chip import TX8
 from tx8ir.target.layout import MemLayout, size_bytes
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 
 @attrs.frozen
@@ -41,7 +41,7 @@ class LoadConstants(Pass):
     """
 
     name: ClassVar[str] = "load-constants"
-    large_bytes: int = TX8.ddr_bank * TX8.tiles
+    large_bytes: int = option(TX8.ddr_bank * TX8.tiles, "constants of more bytes than this get the first ids")
 
     def run(self, program: Program) -> None:
         constants = [op for op in backend_ops(program) if isinstance(op, tx8be.ConstantOp)]

@@ -16,7 +16,7 @@ from tx8ir.core import Builder, Operation, OpOperand, Program, Value, VTensorTyp
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
 from tx8ir.target.layout import size_bytes
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 
 class Mode(enum.Enum):
@@ -45,7 +45,7 @@ class LayoutAlign(Pass):
     """
 
     name: ClassVar[str] = "layout-align"
-    mode: Mode = Mode.OPTIMAL
+    mode: Mode = option(Mode.OPTIMAL, "how layouts are chosen: least bytes moved, or one pass in order")  # noqa: RUF009  (a field specifier)
 
     def run(self, program: Program) -> None:
         graph = _Graph(list(backend_ops(program)))

@@ -18,7 +18,7 @@ from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr
 from tx8ir.target.chip import Target
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 __all__ = ["AllocateSpm", "read_tiling"]
 
@@ -49,8 +49,8 @@ class AllocateSpm(Pass):
     """
 
     name: ClassVar[str] = "allocate-spm"
-    spm_bytes: int | None = None
-    max_nodes: int = 20_000
+    spm_bytes: int | None = option(None, "bytes of SPM per tile that may be used; none: those of TX8")
+    max_nodes: int = option(20_000, "bound on the exact search behind the heuristics, in nodes")
 
     def run(self, program: Program) -> None:
         target = target_with(self.spm_bytes)

@@ -19,7 +19,7 @@ from tx8ir.core.builder import detached
 from tx8ir.dialects import tx8be
 from tx8ir.target import cost
 from tx8ir.target.chip import Target
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 __all__ = ["GroupFuse"]
 
@@ -38,8 +38,8 @@ class GroupFuse(Pass):
     """
 
     name: ClassVar[str] = "group-fuse"
-    spm_bytes: int | None = None
-    profile: str = "datasheet"
+    spm_bytes: int | None = option(None, "bytes of SPM per tile that may be used; none: those of TX8")
+    profile: str = option("datasheet", "the timing profile that costs are taken from: datasheet or board")
 
     def run(self, program: Program) -> None:
         target = target_with(self.spm_bytes, self.profile)

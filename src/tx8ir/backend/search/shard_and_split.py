@@ -20,7 +20,7 @@ from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr, ParallelAttr
 from tx8ir.target.chip import Target
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 __all__ = ["ShardAndSplit"]
 
@@ -40,8 +40,8 @@ class ShardAndSplit(Pass):
     """
 
     name: ClassVar[str] = "shard-and-split"
-    spm_bytes: int | None = None
-    profile: str = "datasheet"
+    spm_bytes: int | None = option(None, "bytes of SPM per tile that may be used; none: those of TX8")
+    profile: str = option("datasheet", "the timing profile that costs are taken from: datasheet or board")
 
     def run(self, program: Program) -> None:
         target = target_with(self.spm_bytes, self.profile)

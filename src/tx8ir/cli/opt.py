@@ -1,0 +1,265 @@
+"""`tx8ir opt`: passes over text, as `mlir-opt` does it."""
+
+from __future__ import annotations
+
+import enum
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import attrs
+import typer
+
+from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
+from tx8ir.cli.data import is_text, load_program
+from tx8ir.cli.diagnostics import diagnostic
+from tx8ir.core import IrError, Operation, Program, default_context, print_op
+from tx8ir.core.parser import parse_op
+from tx8ir.executable import InputError
+from tx8ir.interpreter import EvaluationError
+from tx8ir.testing.observe import Promise
+from tx8ir.testing.preserve import check as check_pipeline
+from tx8ir.transforms.explain import explain
+from tx8ir.transforms.instrumentation import IrDiff, OpCounts, PrintAfterAll, PrintAfterChange, Statistics, Timing
+from tx8ir.transforms.pass_manager import (
+    Instrumentation,
+    PassError,
+    PassManager,
+    all_passes,
+    all_patterns,
+    describe_options,
+)
+
+SPLIT_MARKER = "// -----"
+"""The line that separates the programs of a file."""
+
+
+class PromiseOption(enum.Enum):
+    """Values of ``--promise``."""
+
+    BITS = "bits"
+    VALUES = "values"
+    ROUNDING = "rounding"
+    FORMATS = "formats"
+
+
+@attrs.frozen
+class Piece:
+    """One program of the input: its text, preceded by as many empty lines as put it at its place in the file."""
+
+    file: str
+    text: str
+
+    def program(self) -> Program:
+        """Parses it; operations know their line in the whole file."""
+        op = parse_op(self.text, context=default_context(), file=self.file)
+        if op.name == "builtin.module":
+            return Program(op)
+        program = Program.empty()
+        program.body.append(op)
+        return program
+
+
+def split(text: str, file: str) -> list[Piece]:
+    """The pieces between lines that are `// -----`."""
+    pieces: list[Piece] = []
+    start = 0
+    for line in re.finditer(r"^// -----[^\S\n]*$", text, re.MULTILINE):
+        pieces.append(Piece(file, _placed(text, start, line.start())))
+        start = line.end()
+    return [*pieces, Piece(file, _placed(text, start, len(text)))]
+
+
+def _placed(text: str, start: int, end: int) -> str:
+    return "\n" * text.count("\n", 0, start) + text[start:end]
+
+
+def opt(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="IR text, a saved program's folder, an ONNX file; - is stdin")
+    ] = "-",
+    passes: Annotated[
+        str,
+        typer.Option("--passes", "-p", help='what to run, as "canonicalize,func.func(cse,dce){max-iterations=4}"'),
+    ] = "",
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="where the result goes")] = None,
+    verify_each: Annotated[
+        bool, typer.Option("--verify-each/--no-verify-each", help="verify before the first pass and after each")
+    ] = True,
+    split_input_file: Annotated[
+        bool, typer.Option("--split-input-file", help=f"the programs between lines `{SPLIT_MARKER}`, each by itself")
+    ] = False,
+    print_after_change: Annotated[
+        bool, typer.Option("--print-after-change", help="print the IR after passes that change it, on stderr")
+    ] = False,
+    print_ir_after_all: Annotated[
+        bool, typer.Option("--print-ir-after-all", help="print the IR after every pass, on stderr")
+    ] = False,
+    print_diff: Annotated[
+        bool, typer.Option("--print-diff", help="print what each pass changes as a unified diff, on stderr")
+    ] = False,
+    timing: Annotated[bool, typer.Option("--timing", help="print the time of each pass, on stderr")] = False,
+    statistics: Annotated[bool, typer.Option("--statistics", help="print what passes counted, on stderr")] = False,
+    op_counts: Annotated[
+        bool, typer.Option("--op-counts", help="print how many operations each pass adds and removes, on stderr")
+    ] = False,
+    locations: Annotated[bool, typer.Option("--locations", help="print loc(...) behind every operation")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="evaluate before and after each pass; exit with status 1 if answers differ")
+    ] = False,
+    promise: Annotated[
+        PromiseOption, typer.Option("--promise", help="what --check compares; see tx8ir.testing.observe")
+    ] = PromiseOption.BITS,
+    explain_pattern: Annotated[
+        str, typer.Option("--explain", metavar="PATTERN", help="say, for each operation, why the pattern (not) matches")
+    ] = "",
+    list_passes: Annotated[bool, typer.Option("--list", help="list the passes, their options and patterns")] = False,
+) -> None:
+    """Run passes over FILE, verifying after each one, and print the result.
+
+    Exit status: 0 when all passes ran (and, with --check, kept the answers), 1 when answers differ, 2 when the input,
+    the pipeline or a pass is wrong.
+    """
+    if list_passes:
+        typer.echo("\n".join(describe_passes()))
+        return
+    errors = Errors()
+    results: list[str] = []
+    differs = False
+    watching = _instruments(
+        print_after_change=print_after_change,
+        print_ir_after_all=print_ir_after_all,
+        print_diff=print_diff,
+    )
+    reports: list[Instrumentation] = [
+        *([Timing()] if timing else []),
+        *([Statistics()] if statistics else []),
+        *([OpCounts()] if op_counts else []),
+    ]
+    with errors.reported():
+        manager = PassManager.parse(passes)
+        pieces = _read(file, split_pieces=split_input_file, errors=errors)
+        for piece in pieces:
+            with errors.reported():
+                program = piece.program() if isinstance(piece, Piece) else piece
+                if explain_pattern:
+                    results.append("\n".join(explanations(explain_pattern, program)))
+                    continue
+                if check:
+                    program.verify()
+                    found = check_pipeline(program, manager, promise=Promise(promise.value)) if manager.passes else None
+                    if found is not None and not found.passed:
+                        typer.echo(str(found), err=True)
+                        differs = True
+                        continue
+                manager.run(program, verify_each=verify_each, instruments=[*watching, *reports])
+                results.append(print_op(program.module, locations=locations))
+        if results:
+            _write(f"\n{SPLIT_MARKER}\n".join(results) + "\n", output)
+    for report in reports:
+        typer.echo(str(report), err=True)
+    if errors.count:
+        raise typer.Exit(EXIT_WRONG_INPUT)
+    if differs:
+        raise typer.Exit(EXIT_CHECK_FAILED)
+
+
+class Errors:
+    """Prints what goes wrong and counts it, so that the other programs of a file are still looked at."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.texts: dict[str, str] = {}
+
+    def reported(self) -> Reported:
+        """A context in which an `IrError`, an `InputError` or an `OSError` is printed and counted."""
+        return Reported(self)
+
+
+class Reported:
+    """See `Errors.reported`. Any other exception is a bug of ours and keeps its traceback."""
+
+    def __init__(self, errors: Errors) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, IrError):
+            text = diagnostic(error, self._errors.texts)
+        elif isinstance(error, InputError | OSError | EvaluationError):
+            text = f"error: {error}"
+        else:
+            return False
+        self._errors.count += 1
+        typer.echo(text, err=True)
+        return True
+
+
+def _read(file: str, *, split_pieces: bool, errors: Errors) -> Sequence[Piece | Program]:
+    if file != "-" and not is_text(Path(file)):
+        if split_pieces:
+            raise InputError(f"--split-input-file is for IR text; {file} is none")
+        return [load_program(Path(file))]
+    if file == "-":
+        name, text = "<stdin>", sys.stdin.read()
+    else:
+        name, text = file, Path(file).read_text(encoding="utf-8")
+    errors.texts[name] = text
+    return split(text, name) if split_pieces else [Piece(name, text)]
+
+
+def _write(text: str, output: Path | None) -> None:
+    if output is None:
+        typer.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def _instruments(*, print_after_change: bool, print_ir_after_all: bool, print_diff: bool) -> list[Instrumentation]:
+    def write(text: str) -> None:
+        typer.echo(text, err=True)
+
+    return [
+        *([PrintAfterAll(write)] if print_ir_after_all else []),
+        *([PrintAfterChange(write)] if print_after_change else []),
+        *([IrDiff(write)] if print_diff else []),
+    ]
+
+
+def describe_passes() -> Iterator[str]:
+    """Every registered pass: name, first sentence, options, patterns."""
+    for name, cls in all_passes().items():
+        aliases = f" ({', '.join(cls.aliases)})" if cls.aliases else ""
+        yield f"{name}{aliases}: {summary(cls)}"
+        for option in describe_options(cls):
+            yield f"    {option.name}={option.default}  {option.type}: {option.help}"
+        patterns = sorted(pattern.name for pattern in cls().patterns())
+        if patterns:
+            yield f"    patterns: {', '.join(patterns)}"
+
+
+def summary(cls: type[Any]) -> str:
+    """The first sentence of a docstring, on one line."""
+    text = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=\.)\s", text)[0]
+
+
+def explanations(name: str, program: Program) -> Iterator[str]:
+    """Of the operations that the pattern is for, why it does or does not match; when there are none, that.
+
+    Raises `PassError` for a name that no pattern has.
+    """
+    patterns = all_patterns()
+    if name not in patterns:
+        raise PassError(f"no pattern is named '{name}'; patterns are {', '.join(patterns)}")
+    pattern = patterns[name]
+    candidates: list[Operation] = [op for op in program.module.walk() if pattern.fits(op.__class__)]
+    if not candidates:
+        kinds = ", ".join(str(getattr(root, "name", "") or root.__name__) for root in pattern.roots)
+        yield f"{name}: the program has no operation that it is for ({kinds})"
+    for op in candidates:
+        yield str(explain(pattern, op))
