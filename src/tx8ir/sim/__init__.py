@@ -3,8 +3,21 @@
 from __future__ import annotations
 
 from .errors import SimError
-from .report import SimReport, SourceRow
+from .report import PathStep, Roofline, SimReport, SourceRow
 from .scheduler import Interleaved, Lockstep, Schedule
-from .simulator import SimResult, Simulator
+from .simulator import Execution, SimResult, Simulator, time_program
 
-__all__ = ["Interleaved", "Lockstep", "Schedule", "SimError", "SimReport", "SimResult", "Simulator", "SourceRow"]
+__all__ = [
+    "Execution",
+    "Interleaved",
+    "Lockstep",
+    "PathStep",
+    "Roofline",
+    "Schedule",
+    "SimError",
+    "SimReport",
+    "SimResult",
+    "Simulator",
+    "SourceRow",
+    "time_program",
+]

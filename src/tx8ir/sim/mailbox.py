@@ -22,8 +22,6 @@ from .races import RaceDetector
 Key = tuple[int, int, int]
 """(sender, receiver, channel)."""
 
-_NO_TIME = 0
-
 
 @attrs.define(eq=False)
 class Message:
@@ -35,14 +33,11 @@ class Message:
     """The bytes in the receiver's SPM where it lands."""
     armed_in: int
     """The instruction that armed it."""
-    armed_at: int
-    """When, in cycles."""
     armed_clock: NDArray[np.int64] | None
     """What the arm comes after, for the race detector."""
     sent_clock: NDArray[np.int64] | None = None
     """What the send comes after; None until it is sent, or without race detection."""
     arrived: bool = False
-    arrives_at: int = _NO_TIME
 
 
 class Mailbox:
@@ -77,26 +72,25 @@ class Mailbox:
 
     # -- executing --------------------------------------------------------------------------------------------------
 
-    def arm(self, op: DteArmOp, placed: Placed, index: int, positions: list[int], times: NDArray[np.int64]) -> None:
-        """Arm for the tiles at `positions` of `op`, whose arms take effect at `times`."""
+    def arm(self, op: DteArmOp, placed: Placed, index: int, positions: list[int]) -> None:
+        """Arm for the tiles at `positions` of `op`."""
         for i, position in enumerate(positions):
             tile = op.tiles[position]
             low = placed.address(i)
             known = self._races.publish(tile) if self._races is not None else None
             for _, key in _keys(op, position):
-                message = Message(key, low, low + op.nbytes, index, int(times[i]), known)
+                message = Message(key, low, low + op.nbytes, index, known)
                 self._unsent.setdefault(key, deque()).append(message)
                 self._unwaited.setdefault(key, deque()).append(message)
                 self._open.setdefault(tile, []).append(message)
                 low += op.nbytes
 
-    def begin_send(self, op: DteSendOp, position: int) -> int:
-        """When the last receiver of the tile at `position` has armed, in cycles; orders the send after the arms.
+    def begin_send(self, op: DteSendOp, position: int) -> None:
+        """Order the send of the tile at `position` after the arms of its receivers.
 
         Raises Fault when a receiver armed for another number of bytes.
         """
         tile = op.tiles[position]
-        armed_at = 0
         for peer, key in _keys(op, position):
             message = self._unsent[key][0]
             expected = message.high - message.low
@@ -106,12 +100,10 @@ class Mailbox:
                     f"{message.armed_in}",
                     tile=tile,
                 )
-            armed_at = max(armed_at, message.armed_at)
             if self._races is not None and message.armed_clock is not None:
                 self._races.receive(tile, message.armed_clock)
-        return armed_at
 
-    def send(self, op: DteSendOp, placed: Placed, i: int, position: int, arrives_at: int) -> None:
+    def send(self, op: DteSendOp, placed: Placed, i: int, position: int) -> None:
         """Deliver from the tile at `position` of `op`, which is the i-th of `placed`."""
         tile = op.tiles[position]
         size = self._memory.target.spm_bytes
@@ -124,16 +116,16 @@ class Mailbox:
             spm.data[landing : landing + op.nbytes] = spm.data[source : source + op.nbytes]
             assert spm.written is not None
             spm.written[landing : landing + op.nbytes] = spm.written[source : source + op.nbytes]
-            message.arrived, message.arrives_at, message.sent_clock = True, arrives_at, known
+            message.arrived, message.sent_clock = True, known
             if op.pattern == "scatter":
                 source += op.nbytes
 
-    def wait(self, op: DteWaitOp, position: int) -> int:
-        """Take the messages that the tile at `position` waits for, all of which have arrived; when, in cycles.
+    def wait(self, op: DteWaitOp, position: int) -> None:
+        """Take the messages that the tile at `position` waits for, all of which have arrived.
 
         Raises Fault when it has armed none.
         """
-        tile, last = op.tiles[position], 0
+        tile = op.tiles[position]
         for peer, key in _keys(op, position):
             messages = self._unwaited.get(key)
             if not messages:
@@ -143,10 +135,8 @@ class Mailbox:
                 )
             message = messages.popleft()
             self._open[tile].remove(message)
-            last = max(last, message.arrives_at)
             if self._races is not None and message.sent_clock is not None:
                 self._races.receive(tile, message.sent_clock)
-        return last
 
     # -- checks -----------------------------------------------------------------------------------------------------
 

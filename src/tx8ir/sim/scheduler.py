@@ -7,18 +7,22 @@ tile that has not finished waits, nothing will ever go on: that is a deadlock, a
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 
-from tx8ir.dialects.tx8 import BarrierOp, DteArmOp, DteSendOp, DteWaitOp, MemorySpace, MessageOp
+from tx8ir.dialects.tx8 import BarrierOp, DteArmOp, DteSendOp, DteWaitOp, Instruction, MemorySpace, MessageOp
 from tx8ir.target.chip import Engine
 
 from .errors import SimError
 from .issue import Issue
 
+Turn: TypeAlias = tuple[Issue, tuple[int, ...]]
+"""An execution of an instruction by some of its tiles."""
+
+_AWAITED: dict[type[Instruction], str] = {DteSendOp: "to arm", DteWaitOp: "to send", BarrierOp: "to come"}
 _WINDOW = 12
 """Instructions that a tile may have issued and not executed."""
 
@@ -79,14 +83,14 @@ class Schedule(abc.ABC):
     """An order of tiles and engines."""
 
     @abc.abstractmethod
-    def run(self, tiles: Tiles) -> None:
-        """Execute everything. Raises SimError at a deadlock."""
+    def turns(self, tiles: Tiles) -> Iterator[Turn]:
+        """Execute everything; each execution is given right before it happens. Raises SimError at a deadlock."""
 
 
 class Lockstep(Schedule):
     """The tiles that have come least far go next, all that are at the same place together."""
 
-    def run(self, tiles: Tiles) -> None:
+    def turns(self, tiles: Tiles) -> Iterator[Turn]:
         """Execute everything. Raises SimError at a deadlock."""
         streams = {tile: tiles.stream(tile) for tile in tiles.tiles}
         heads = {tile: head for tile, s in streams.items() if (head := next(s, None)) is not None}
@@ -94,6 +98,7 @@ class Lockstep(Schedule):
             chosen = self._choose(tiles, heads)
             if chosen is None:
                 raise _deadlock(tiles, heads)
+            yield heads[chosen[0]], chosen
             tiles.execute(heads[chosen[0]], chosen)
             for tile in chosen:
                 head = next(streams[tile], None)
@@ -127,7 +132,7 @@ class Interleaved(Schedule):
     def __init__(self, seed: int) -> None:
         self._random = np.random.default_rng(seed)
 
-    def run(self, tiles: Tiles) -> None:
+    def turns(self, tiles: Tiles) -> Iterator[Turn]:
         """Execute everything. Raises SimError at a deadlock."""
         streams = {tile: tiles.stream(tile) for tile in tiles.tiles}
         heads = {tile: head for tile, s in streams.items() if (head := next(s, None)) is not None}
@@ -142,7 +147,12 @@ class Interleaved(Schedule):
 
         while heads or any(pending.values()):
             order = self._random.permutation(tiles.tiles).tolist()
-            if not any(self._step(tiles, tile, heads, pending, advance) for tile in order):
+            moved = False
+            for tile in order:
+                moved = yield from self._step(tiles, tile, heads, pending, advance)
+                if moved:
+                    break
+            if not moved:
                 raise _deadlock(tiles, heads)
 
     def _step(
@@ -152,7 +162,7 @@ class Interleaved(Schedule):
         heads: dict[int, Issue],
         pending: dict[int, list[Begun]],
         advance: Callable[[int], None],
-    ) -> bool:
+    ) -> Generator[Turn, None, bool]:
         """Let a tile issue or execute something; whether it could."""
         waiting = pending[tile]
         movable = [i for i, begun in enumerate(waiting) if not any(begun.conflicts(earlier) for earlier in waiting[:i])]
@@ -163,17 +173,21 @@ class Interleaved(Schedule):
             head = heads[tile]
             op = head.leaf.op
             if isinstance(op, BarrierOp):
+                yield head, op.tiles
                 tiles.execute(head, op.tiles)
                 for member in op.tiles:
                     advance(member)
             elif isinstance(op, MessageOp):
+                yield head, (tile,)
                 tiles.execute(head, (tile,))
                 advance(tile)
             else:
                 waiting.append(tiles.begin(head, tile))
                 advance(tile)
         else:
-            tiles.finish(waiting.pop(int(self._random.choice(movable))))
+            begun = waiting.pop(int(self._random.choice(movable)))
+            yield begun.issue, (tile,)
+            tiles.finish(begun)
         return True
 
     @staticmethod
@@ -211,7 +225,7 @@ def _deadlock(tiles: Tiles, heads: dict[int, Issue]) -> SimError:
     for waiting in (*cycle, *(t for t in sorted(heads) if t not in cycle)):
         leaf = heads[waiting].leaf
         others = ", ".join(f"tile {t}" + ("" if t in heads else " (which has finished)") for t in awaited[waiting])
-        what = {DteSendOp: "to arm", DteWaitOp: "to send", BarrierOp: "to come"}[type(leaf.op)]
+        what = _AWAITED[type(leaf.op)]
         lines.append(f"tile {waiting} waits for {others} {what} (instruction {leaf.index}, {leaf.op.name})")
     shape = "in a circle" if tile in path else "for a tile that has finished"
     message = f"deadlock: tiles wait {shape}: " + "; ".join(lines)

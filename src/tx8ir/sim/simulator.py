@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import attrs
@@ -33,42 +34,50 @@ from tx8ir.dialects.tx8 import (
     SegmentOp,
     instructions_of,
 )
-from tx8ir.dialects.tx8.cost import instruction_cycles
 from tx8ir.target.chip import TX8, Engine, Target
 from tx8ir.target.layout import element_mask, pack, unpack
 
-from .clock import ENGINES, Clock, Footprint, footprint
 from .engines import EXECUTORS, Machine, Step
 from .errors import Fault, SimError
+from .issue import Issue, all_issues, nodes_of, stream
 from .mailbox import Mailbox
 from .memory import ByteStore, Memory, Placed
 from .races import RaceDetector, SharedBytes, shared_bytes
-from .report import SimReport, Tally
+from .report import SimReport, make_report
 from .scheduler import Begun, Lockstep, Schedule, Tiles
-from .issue import Issue, all_issues, nodes_of, stream
+from .stream import decode
 
 Array = NDArray[Any]
-
-_PATHS = {Engine.RDMA: "DDR to SPM", Engine.WDMA: "SPM to DDR", Engine.TDMA: "SPM to SPM"}
-_NO_SOURCE = "(no source)"
 
 
 @attrs.frozen
 class SimResult:
-    """Outputs by name, in their declared types, and what the run cost."""
+    """Outputs by name, in their declared types, and what the run cost (computed when it is first asked for)."""
 
     outputs: Mapping[str, Array]
-    report: SimReport
+    _simulator: Simulator = attrs.field(repr=False, alias="simulator")
+
+    @property
+    def report(self) -> SimReport:
+        """What the run cost."""
+        return self._simulator.report
+
+
+@attrs.frozen
+class Execution:
+    """One execution of an instruction: its number, the tiles that execute it together, the trips of its loops."""
+
+    index: int
+    op: Instruction
+    tiles: tuple[int, ...]
+    trips: tuple[int, ...]
 
 
 @attrs.define(eq=False)
 class _Decoded:
     """An instruction with every field read and every access placed: what is left is to run it."""
 
-    name: str
-    source: str
     engine: Engine | None
-    tiles: slice | NDArray[np.intp]
     positions: list[int]
     """Where these tiles are among those of the instruction."""
     step: Step | None
@@ -81,11 +90,6 @@ class _Decoded:
     """Destinations that are written as a whole, likewise."""
     shared: tuple[tuple[int, SharedBytes], ...]
     """Accesses to DDR that some instruction may write: those that can race; with their number."""
-    ordering: tuple[int, ...]
-    """Accesses that order the instruction with others: the rows of `footprint`."""
-    cycles: int | NDArray[np.int64]
-    footprint: Footprint
-    moved: int
 
 
 @attrs.define(eq=False)
@@ -93,12 +97,8 @@ class _Run:
     """The state of one run."""
 
     machine: Machine
-    clock: Clock
-    tally: Tally
     races: RaceDetector | None
     mailbox: Mailbox
-    shared_end: NDArray[np.int64]
-    """[tiles]: when the tile's last access to DDR that can race ends."""
 
 
 class Simulator:
@@ -139,6 +139,7 @@ class Simulator:
         self.outputs = tuple(op for op in ops if isinstance(op, OutputOp))
         self.instructions = tuple(instructions_of(iter(ops)))
         self.nodes = nodes_of(ops, itertools.count())
+        self._ops = ops
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
 
@@ -153,31 +154,42 @@ class Simulator:
             SimError: inputs do not fit, or an instruction does what the machine does not allow; it names the
                 instruction, the tile and the bytes.
         """
+        for _ in self.executions(inputs, schedule):
+            pass
+        return self.result()
+
+    def executions(self, inputs: Mapping[str, Array], schedule: Schedule | None = None) -> Iterator[Execution]:
+        """Run as `run` does, one instruction at a time: each is given right before it is executed.
+
+        The memories may be looked at in between; `result` gives the outputs in the end.
+        """
         memory = self.memory
         memory.clear()
         self._write_inputs(inputs)
         races = RaceDetector(self.target.tiles) if self.checks else None
-        run = _Run(
-            Machine(self.target, memory, self.seed),
-            Clock(self.target),
-            Tally(self.target.tiles),
-            races,
-            Mailbox(memory, races),
-            np.zeros(self.target.tiles, np.int64),
-        )
+        run = _Run(Machine(self.target, memory, self.seed), races, Mailbox(memory, races))
         with np.errstate(all="ignore"):
             if schedule is None and not self._has_messages:
                 for leaf, trips in all_issues(self.nodes):
+                    yield Execution(leaf.index, leaf.op, leaf.tiles, trips)
                     self._execute(leaf.index, leaf.op, leaf.tiles, trips, run)
             else:
-                (schedule or Lockstep()).run(_Tiles(self, run))
+                for issue, tiles in (schedule or Lockstep()).turns(_Tiles(self, run)):
+                    yield Execution(issue.leaf.index, issue.leaf.op, tiles, issue.trips)
         if self.checks:
             try:
                 run.mailbox.check_finished()
             except Fault as fault:
                 raise SimError(fault.message, tile=fault.tile, addresses=fault.addresses) from None
-        outputs = {op.port_name: _read_output(memory, op) for op in self.outputs}
-        return SimResult(outputs, self._report(run.clock, run.tally))
+
+    def result(self) -> SimResult:
+        """The outputs that the memories hold. Raises SimError when an element of one was never written."""
+        return SimResult({op.port_name: _read_output(self.memory, op) for op in self.outputs}, self)
+
+    @cached_property
+    def report(self) -> SimReport:
+        """What a run costs. It depends on the program and the target only: asking for it runs nothing."""
+        return make_report(decode(self._ops, self.target), self.target)
 
     # -- instructions ---------------------------------------------------------------------------------------------
 
@@ -263,50 +275,29 @@ class Simulator:
                     races.access(other, index)
 
     def _perform(self, op: Instruction, index: int, decoded: _Decoded, placed: tuple[Placed, ...], run: _Run) -> None:
-        """Do what an instruction does, and time it. Raises Fault when it reads bytes that were never written."""
-        tiles, clock = decoded.tiles, run.clock
+        """Do what an instruction does. Raises Fault when it reads bytes that were never written."""
+        memory, mailbox = run.machine.memory, run.mailbox
         if self.checks:
             for i in decoded.checked:
-                run.machine.memory.check_written(placed[i])
-        cycles: int | NDArray[np.int64] = decoded.cycles
-        if isinstance(op, BarrierOp):
-            clock.barrier(tiles)
+                memory.check_written(placed[i])
+        if decoded.step is not None:
+            decoded.step(run.machine, placed)
+            for i in decoded.marked:
+                memory.mark_written(placed[i])
+        elif isinstance(op, BarrierOp):
             if run.races is not None:
                 run.races.barrier(op.tiles)
         elif isinstance(op, DteWaitOp):
-            clock.hold(tiles, np.array([run.mailbox.wait(op, p) for p in decoded.positions]))
+            for position in decoded.positions:
+                mailbox.wait(op, position)
+        elif isinstance(op, DteArmOp):
+            mailbox.arm(op, placed[0], index, decoded.positions)
         else:
-            engine = decoded.engine
-            assert engine is not None
-            footprint = self._footprint(decoded, placed)
-            if isinstance(op, DteSendOp):
-                clock.hold(tiles, np.array([run.mailbox.begin_send(op, p) for p in decoded.positions]))
-            if isinstance(op, (DteArmOp, DteSendOp)):
-                # What was done in DDR before comes before the message.
-                clock.hold(tiles, run.shared_end[tiles])
-            clock.run(engine, tiles, cycles, footprint)
-            if isinstance(op, DteArmOp):
-                run.mailbox.arm(op, placed[0], index, decoded.positions, clock.ended(engine, tiles))
-            elif isinstance(op, DteSendOp):
-                for i, (p, end) in enumerate(zip(decoded.positions, clock.ended(engine, tiles).tolist(), strict=True)):
-                    run.mailbox.send(op, placed[0], i, p, end)
-            else:
-                step = decoded.step
-                assert step is not None
-                step(run.machine, placed)
-                for i in decoded.marked:
-                    run.machine.memory.mark_written(placed[i])
-                if decoded.shared:
-                    run.shared_end[tiles] = np.maximum(run.shared_end[tiles], clock.ended(engine, tiles))
-        path = _PATHS.get(decoded.engine) if decoded.engine is not None else None
-        run.tally.add(decoded.name, decoded.source, tiles, cycles, path, decoded.moved if path is not None else 0)
-
-    @staticmethod
-    def _footprint(decoded: _Decoded, placed: tuple[Placed, ...]) -> Footprint:
-        if not decoded.moves:
-            return decoded.footprint
-        shifts = [placed[i].address(0) - decoded.placed[i].address(0) for i in decoded.ordering]
-        return decoded.footprint.moved(np.array(shifts, np.int64))
+            assert isinstance(op, DteSendOp)
+            for position in decoded.positions:
+                mailbox.begin_send(op, position)
+            for i, position in enumerate(decoded.positions):
+                mailbox.send(op, placed[0], i, position)
 
     def _decode(self, op: Instruction, tiles: tuple[int, ...]) -> _Decoded:
         """Read all fields of an instruction, for some of its tiles.
@@ -325,23 +316,14 @@ class Simulator:
                 [_moved_to(a, sum(t.offset(0) for t in ts)) for a, ts in zip(accesses, moves, strict=True)]
             )
         placed = tuple([self.memory.place(access, tiles) for access in accesses])
-        index = _tile_index(tiles)
-        ordering = [i for i, p in enumerate(placed) if p.is_writable]
-        intervals: list[tuple[bool, Any, Any]] = []
         shared: list[tuple[int, SharedBytes]] = []
-        for i in ordering:
-            p = placed[i]
-            first = np.array(p.access.addresses)
-            intervals.append((p.access.writes, first, first + p.extent))
-            if self.checks and p.access.space is MemorySpace.DDR:
-                shared += [(i, s) for s in shared_bytes(p)]
-        engine = op.engine
+        if self.checks:
+            for i, p in enumerate(placed):
+                if p.access.space is MemorySpace.DDR and p.is_writable:
+                    shared += [(i, s) for s in shared_bytes(p)]
         executor = EXECUTORS.get(type(op))
         return _Decoded(
-            name=op.name,
-            source=op.source or _NO_SOURCE,
-            engine=engine,
-            tiles=index,
+            engine=op.engine,
             positions=positions,
             step=executor(op) if executor is not None else None,
             placed=placed,
@@ -349,10 +331,6 @@ class Simulator:
             checked=tuple([i for i, a in enumerate(accesses) if not a.writes and not a.conditional]),
             marked=tuple([i for i, a in enumerate(accesses) if a.writes and not a.conditional]),
             shared=tuple(shared),
-            ordering=tuple(ordering),
-            cycles=instruction_cycles(op, self.target, accesses),
-            footprint=footprint(intervals, index, self.target.tiles),
-            moved=placed[-1].access.total_bytes * len(tiles) if engine in _PATHS else 0,
         )
 
     # -- memory before and after ----------------------------------------------------------------------------------
@@ -379,19 +357,6 @@ class Simulator:
             store.data[start : start + size] = data
             assert store.written is not None
             store.written[start : start + size] = True
-
-    def _report(self, clock: Clock, tally: Tally) -> SimReport:
-        cycles = clock.now
-        chip = max(cycles, 1) * self.target.tiles
-        return SimReport(
-            instructions=sum(tally.classes.values()),
-            instructions_by_class=tally.classes,
-            cycles=cycles,
-            cycles_by_engine={e.value: int(clock.busy[i].max()) for i, e in enumerate(ENGINES)},
-            bytes=tally.bytes,
-            utilisation={e.value: float(clock.busy[i].sum() / chip) for i, e in enumerate(ENGINES)},
-            by_source=tally.rows(),
-        )
 
 
 class _Tiles(Tiles):
@@ -437,6 +402,15 @@ def _of_tiles(access: Access, positions: list[int]) -> Access:
 def _moved_to(access: Access, shift: int) -> Access:
     """An access `shift` bytes further."""
     return attrs.evolve(access, addresses=tuple([a + shift for a in access.addresses])) if shift else access
+
+
+def time_program(program: Program, target: Target = TX8) -> SimReport:
+    """What running a `tx8` program costs, without executing it: neither inputs nor constants are needed.
+
+    Raises:
+        SimError: the module has no program or several, or it waits for messages or barriers that never come.
+    """
+    return make_report(decode(list(_program_op(program).body.block), target), target)
 
 
 def _program_op(program: Program) -> ProgramOp:
@@ -489,14 +463,6 @@ def _read_output(memory: Memory, op: OutputOp) -> Array:
                     addresses=(op.address, op.address + size),
                 )
     return unpack(store.data[start : start + size], tensor.shape, format, op.layout)
-
-
-def _tile_index(tiles: tuple[int, ...]) -> slice | NDArray[np.intp]:
-    """An index for arrays over tiles: a slice where the ids are consecutive."""
-    first = tiles[0]
-    if tiles == tuple(range(first, first + len(tiles))):
-        return slice(first, first + len(tiles))
-    return np.array(tiles, np.intp)
 
 
 def _listed(names: set[str]) -> str:

@@ -24,12 +24,14 @@ from tx8ir.dialects.tx8 import (
     Instruction,
     LoopOp,
     MemorySpace,
+    SegmentOp,
 )
 from tx8ir.dialects.tx8.cost import instruction_cycles
 from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 
 Rows: TypeAlias = list[NDArray[np.int64]]
+Ranges: TypeAlias = Sequence[tuple[int, int]]
 
 _MOST_PAIRS = 1 << 18  # of DDR accesses that are compared to find out whether tiles are alike
 
@@ -43,6 +45,8 @@ class Span:
     """One for all tiles or one per tile."""
     extent: int
     in_ddr: bool
+    is_shared: bool
+    """In DDR that some instruction may write."""
     terms: tuple[Follow, ...]
     """How the interval moves with the trips of the loops around."""
 
@@ -69,6 +73,8 @@ class Item:
     """Bytes per tile that take a share of DDR's bandwidth."""
     spans: tuple[Span, ...]
     times: int
+    is_shared: bool
+    """Whether it touches DDR that some instruction may write."""
 
     def cycles_on(self, tile: int) -> int:
         """Cycles on one tile."""
@@ -88,23 +94,28 @@ Node: TypeAlias = Item | Loop
 
 
 def decode(ops: Sequence[Operation], target: Target) -> tuple[Node, ...]:
-    """The nodes of a program's instructions and loops; declarations are skipped."""
-    return _decode(ops, target, [0], 1)
+    """The nodes of a program's declarations, instructions and loops."""
+    constant = [
+        (op.address, op.address + op.size) for op in ops if isinstance(op, SegmentOp) and op.kind in ("const", "input")
+    ]
+    return _decode(ops, target, constant, [0], 1)
 
 
-def _decode(ops: Sequence[Operation], target: Target, index: list[int], times: int) -> tuple[Node, ...]:
+def _decode(
+    ops: Sequence[Operation], target: Target, constant: Ranges, index: list[int], times: int
+) -> tuple[Node, ...]:
     nodes: list[Node] = []
     for op in ops:
         if isinstance(op, LoopOp):
-            body = _decode(list(op.body.block), target, index, times * op.count)
+            body = _decode(list(op.body.block), target, constant, index, times * op.count)
             nodes.append(Loop(op.count, frozenset(op.tiles), body))
         elif isinstance(op, Instruction):
-            nodes.append(_item(op, target, index[0], times))
+            nodes.append(_item(op, target, constant, index[0], times))
             index[0] += 1
     return tuple(nodes)
 
 
-def _item(op: Instruction, target: Target, index: int, times: int) -> Item:
+def _item(op: Instruction, target: Target, constant: Ranges, index: int, times: int) -> Item:
     tiles, engine, terms = op.tiles, op.engine, op.terms
     accesses = op.effects()
     spans = tuple(
@@ -113,6 +124,8 @@ def _item(op: Instruction, target: Target, index: int, times: int) -> Item:
             access.addresses,
             access.extent,
             access.space is MemorySpace.DDR,
+            access.space is MemorySpace.DDR
+            and not any(low <= access.addresses[0] and access.addresses[0] < high for low, high in constant),
             tuple(term for term in terms if term.field == access.operand),
         )
         for access in accesses
@@ -131,7 +144,9 @@ def _item(op: Instruction, target: Target, index: int, times: int) -> Item:
         cycles = (found,) if isinstance(found, int) else tuple(int(n) for n in found)
     if len(set(cycles)) == 1:
         cycles = cycles[:1]
-    return Item(index, op, engine, tiles, {t: i for i, t in enumerate(tiles)}, cycles, moved, spans, times)
+    position = {tile: i for i, tile in enumerate(tiles)}
+    is_shared = any(span.is_shared for span in spans)
+    return Item(index, op, engine, tiles, position, cycles, moved, spans, times, is_shared)
 
 
 def items(nodes: Sequence[Node]) -> Iterator[Item]:
@@ -197,7 +212,7 @@ def _spread(index: NDArray[np.int64], values: NDArray[np.int64], tiles: int) -> 
 
 def _ddr_rows(found: Sequence[Item], tiles: int) -> Rows:
     """The DDR addresses, if they matter: they do not where no tile touches again what it wrote in the stretch."""
-    spans = [(item, span) for item in found for span in item.spans if span.in_ddr]
+    spans = [(item, span) for item in found for span in item.spans if span.is_shared]
     lows = [_spread(np.array(item.tiles), np.array(span.lows), tiles) for item, span in spans]
     if not any(span.writes for _, span in spans):
         return []

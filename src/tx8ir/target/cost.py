@@ -18,7 +18,20 @@ if TYPE_CHECKING:
     from tx8ir.target.chip import Target
     from tx8ir.target.formats import Format
 
-__all__ = ["Cycles", "Sizes", "barrier", "ct", "dma", "dte", "issue", "ne_conv", "ne_depthwise_conv", "ne_gemm", "tdma"]
+__all__ = [
+    "Cycles",
+    "Sizes",
+    "barrier",
+    "ct",
+    "dma",
+    "dma_startup",
+    "dte",
+    "issue",
+    "ne_conv",
+    "ne_depthwise_conv",
+    "ne_gemm",
+    "tdma",
+]
 
 SizeArray: TypeAlias = NDArray[np.integer[Any]]
 Sizes: TypeAlias = int | SizeArray
@@ -119,13 +132,23 @@ def dma(target: Target, num_bytes: Sizes, ddr_address: Sizes = 0, sharing: int |
     `sharing` is the number of tiles that share the chip's bandwidth meanwhile, by default all of them. `ddr_address`
     matters modulo the bank only. Raises ValueError if `sharing` is not between 1 and the number of tiles.
     """
-    profile = target.profile
     tiles = target.tiles if sharing is None else sharing
     if not 1 <= tiles <= target.tiles:
         raise ValueError(f"sharing must be between 1 and the target's {target.tiles} tiles, got {sharing}")
-    bank = (ddr_address % target.ddr_bank > 0) * profile.ddr_bank_cycles
-    stream = num_bytes * tiles / profile.ddr_bytes_per_cycle
-    return _whole((num_bytes > 0) * (profile.dma_startup_cycles + bank + stream))
+    stream = num_bytes * tiles / target.profile.ddr_bytes_per_cycle
+    return _whole((num_bytes > 0) * (dma_startup(target, ddr_address) + stream))
+
+
+@overload
+def dma_startup(target: Target, ddr_address: int) -> int: ...
+@overload
+def dma_startup(target: Target, ddr_address: SizeArray) -> Cycles: ...
+@overload
+def dma_startup(target: Target, ddr_address: Sizes) -> int | Cycles: ...
+def dma_startup(target: Target, ddr_address: Sizes) -> int | Cycles:
+    """Return the cycles of a transfer before its bytes flow: 500 [D], and 20 if it starts inside a DDR bank [S, D]."""
+    profile = target.profile
+    return _whole(profile.dma_startup_cycles + (ddr_address % target.ddr_bank > 0) * profile.ddr_bank_cycles)
 
 
 @overload
