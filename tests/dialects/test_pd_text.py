@@ -27,6 +27,7 @@ def every_operation(x, y, image, mask, ids):
     pd.matmul(x, x, transpose_y=True)
     weight = pd.full(shape=(8, 4, 3, 3), value=0.5)
     pd.conv2d(image, weight, pd.full(shape=(8,), value=0.5), paddings=(1, 1), strides=(2, 2))
+    pd.fused_conv2d_add_act(image, pd.full(shape=(2, 4, 3, 3), value=0.5))
     pd.depthwise_conv2d(image, pd.full(shape=(4, 1, 3, 3), value=0.5), groups=4)
     pd.pool2d(image, kernel_size=(2, 2), strides=(2, 2), pooling_type="max")
     channels = pd.full(shape=(4,), value=1.0)

@@ -14,6 +14,8 @@ from .convert_dtype import ConvertDtype, Dtype
 from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
 from .dce import DeadCodeElimination, eliminate_dead_code
 from .fold_copies import FoldCopies
+from .fuse_conv_activation import FuseConvActivation
+from .fuse_conv_bn import FuseConvBn
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
 from .nhwc import Nhwc
 from .pass_manager import (
@@ -57,6 +59,8 @@ __all__ = [
     "eliminate_common_subexpressions",
     "eliminate_dead_code",
     "FoldCopies",
+    "FuseConvActivation",
+    "FuseConvBn",
     "FunctionPattern",
     "GreedyResult",
     "Instrumentation",

@@ -10,6 +10,7 @@ import numpy as np
 from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
 from tx8ir.core import Value
 from tx8ir.dialects import pd, tx8be
+from tx8ir.dialects.pd.conv import ConvolutionOp
 
 
 @lowers(pd.MatmulOp)
@@ -48,7 +49,7 @@ def _batched(ctx: Lowering, value: Value, shape: tuple[int, ...], lead: tuple[in
 
 
 @lowers(pd.Conv2dOp, pd.DepthwiseConv2dOp)
-def lower_conv(ctx: Lowering, op: pd.Conv2dOp) -> Sequence[Value]:
+def lower_conv(ctx: Lowering, op: ConvolutionOp) -> Sequence[Value]:
     """One `Conv`; several for groups of several channels, or when each channel gives several."""
     if op.data_format != "NHWC" or op.filter_format != "HWOI":
         raise Illegal(f"data is {op.data_format} and filter {op.filter_format}; expected NHWC and HWOI: run nhwc")
@@ -67,7 +68,7 @@ def lower_conv(ctx: Lowering, op: pd.Conv2dOp) -> Sequence[Value]:
     return [conv.out]
 
 
-def _grouped(ctx: Lowering, op: pd.Conv2dOp) -> Value:
+def _grouped(ctx: Lowering, op: ConvolutionOp) -> Value:
     n, h, w, _ = ctx.shape(op.input)
     kh, kw, outputs, inputs = ctx.shape(op.filter)
     step = outputs // op.groups
@@ -81,7 +82,7 @@ def _grouped(ctx: Lowering, op: pd.Conv2dOp) -> Value:
     return tx8be.ConcatenateOp(parts, axis=3).y
 
 
-def _multiplied(ctx: Lowering, op: pd.Conv2dOp, times: int) -> Value:
+def _multiplied(ctx: Lowering, op: ConvolutionOp, times: int) -> Value:
     """A depthwise convolution whose channel c gives the channels c*times to (c+1)*times - 1.
 
     One `Conv` for the first, second, … output of every channel; the results are interleaved.
@@ -105,6 +106,18 @@ def _multiplied(ctx: Lowering, op: pd.Conv2dOp, times: int) -> Value:
         )  # fmt: skip
         parts.append(ctx.reshape(conv.out, (n, oh, ow, channels, 1)))
     return ctx.reshape(tx8be.ConcatenateOp(parts, axis=4).y, (n, oh, ow, outputs))
+
+
+@lowers(pd.FusedConv2dAddActOp)
+def lower_fused_conv(ctx: Lowering, op: pd.FusedConv2dAddActOp) -> Sequence[Value]:
+    """A convolution whose activation is that of the engine, or a `Relu` of its own where it takes several."""
+    (out,) = lower_conv(ctx, op)
+    engine = out.defining_op
+    if isinstance(engine, tx8be.ConvOp):
+        engine.set_attribute("activation", tx8be.Activation.RELU)
+        del ctx.fusable[op.out]  # nothing more can be fused behind the activation
+        return [out]
+    return [tx8be.ReluOp(out).results[0]]
 
 
 @lowers(pd.BatchNormOp)

@@ -22,7 +22,7 @@ from .comparison import (
     NotEqualOp,
     WhereOp,
 )
-from .conv import Conv2dOp, ConvolutionOp, DepthwiseConv2dOp
+from .conv import Conv2dOp, ConvolutionOp, DepthwiseConv2dOp, FusedConv2dAddActOp
 from .creation import AssignOp, FeedOp, FetchOp, FullOp
 from .elementwise_binary import (
     AddOp,
@@ -158,6 +158,7 @@ where = WhereOp
 matmul = MatmulOp
 conv2d = Conv2dOp
 depthwise_conv2d = DepthwiseConv2dOp
+fused_conv2d_add_act = FusedConv2dAddActOp
 pool2d = Pool2dOp
 batch_norm = BatchNormOp
 layer_norm = LayerNormOp
@@ -260,6 +261,7 @@ DIALECT = Dialect(
         MatmulOp,
         Conv2dOp,
         DepthwiseConv2dOp,
+        FusedConv2dAddActOp,
         Pool2dOp,
         BatchNormOp,
         LayerNormOp,
@@ -415,6 +417,7 @@ __all__ = [
     "MatmulOp",
     "Conv2dOp",
     "DepthwiseConv2dOp",
+    "FusedConv2dAddActOp",
     "Pool2dOp",
     "BatchNormOp",
     "LayerNormOp",
@@ -479,6 +482,7 @@ __all__ = [
     "matmul",
     "conv2d",
     "depthwise_conv2d",
+    "fused_conv2d_add_act",
     "pool2d",
     "batch_norm",
     "layer_norm",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
@@ -142,6 +143,23 @@ class ConvolutionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
 
 class Conv2dOp(ConvolutionOp, name="pd.conv2d"):
     """Two-dimensional convolution; `ConvolutionOp` has the formula, the shapes and the attributes."""
+
+
+class FusedConv2dAddActOp(ConvolutionOp, name="pd.fused_conv2d_add_act"):
+    """Convolution, bias and activation as one operation, rounded once: out = act(conv2d(input, filter) + bias).
+
+    Of Paddle's operation of this name it has no residual operand. `ConvolutionOp` has the formula of the convolution.
+    """
+
+    activation: str = attribute(default="relu", doc='"relu"')
+
+    def infer_types(self) -> tuple[Type, ...]:
+        one_of(self, "activation", self.activation, "relu")
+        return super().infer_types()
+
+    def compute(self, input: NDArray[Any], filter: NDArray[Any], bias: NDArray[Any] | None = None) -> NDArray[Any]:
+        out = super().compute(input, filter, bias)
+        return np.maximum(out, np.zeros((), out.dtype))
 
 
 class DepthwiseConv2dOp(ConvolutionOp, name="pd.depthwise_conv2d"):
