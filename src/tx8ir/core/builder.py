@@ -73,7 +73,7 @@ class Builder:
 def insert_here(op: OpT) -> OpT:
     """Insert a detached operation where constructed ones go now, if a builder is active, and return it."""
     point = STATE.insertion_point
-    if point is not None:
+    if isinstance(point, Builder):
         point.insert(op)
     return op
 
