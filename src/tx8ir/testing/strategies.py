@@ -14,7 +14,6 @@ of one or two operations.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -254,18 +253,55 @@ def programs(*, unregistered: bool = False, max_ops: int = 5, max_depth: int = 3
 
 def region_plans(*, unregistered: bool = False, max_ops: int = 5, max_depth: int = 3) -> SearchStrategy[RegionPlan]:
     """The plan of a function body; see `plans.build_program`."""
-    kinds = ["unary", "binary", "source", "many", "segments", "pack", "attributes", "constant", "parameter"]
+    pick, picks = st.integers(0, 30), st.lists(st.integers(0, 30), max_size=4).map(tuple)
+    types = st.lists(_value_types(unregistered), max_size=3).map(tuple)
+    decorations = {kinds: _decorations(kinds, unregistered) for kinds in _DECORATIONS}
+    decoration = st.sampled_from(_DECORATIONS).flatmap(decorations.__getitem__)
+    # Each kind draws no more than it needs, so that whatever is superfluous is a short run of choices to Hypothesis.
+    parts: dict[str, dict[str, SearchStrategy[Any]]] = {
+        "unary": {"picks": st.tuples(pick)},
+        "binary": {"picks": st.tuples(pick, pick)},
+        "source": {"types": types},
+        "parameter": {"picks": st.tuples(pick), "types": types},
+        "constant": {"types": types},
+        "pack": {"picks": picks},
+        "segments": {"picks": picks},
+        "many": {"picks": picks, "types": types},
+        "attributes": {"picks": picks},
+    }
     if unregistered:
-        kinds.append("alien")
-    flat = _op_plans(kinds, st.just(()), unregistered)
-    if max_depth <= 0:
-        return _blocks(flat, max_ops, unregistered)
-    inner = st.deferred(
-        lambda: region_plans(unregistered=unregistered, max_ops=max(2, max_ops - 2), max_depth=max_depth - 1)
-    )
-    nested_kinds = ["scope", "isolated", "graph", *(["alien_region"] if unregistered else [])]
-    nested = _op_plans(nested_kinds, st.lists(inner, max_size=2).map(tuple), unregistered)
-    return _blocks(st.integers(0, 7).flatmap(lambda n: nested if n == 7 else flat), max_ops, unregistered)
+        parts["alien"] = {"picks": picks, "types": types}
+    kinds = [kind for kind in parts for _ in range(3)]
+    if max_depth > 0:
+        inner = st.deferred(
+            lambda: region_plans(unregistered=unregistered, max_ops=max(2, max_ops - 2), max_depth=max_depth - 1)
+        )
+        regions = st.lists(inner, max_size=2).map(tuple)
+        nested = ["scope", "isolated", "graph", *(["alien_region"] if unregistered else [])]
+        parts |= {kind: {"picks": picks, "types": types, "regions": regions} for kind in nested}
+        kinds += nested
+    plans = {
+        kind: st.builds(_decorated, st.just(kind), decoration, st.fixed_dictionaries(drawn))
+        for kind, drawn in parts.items()
+    }
+    return _blocks(st.sampled_from(kinds).flatmap(plans.__getitem__), max_ops, unregistered)
+
+
+_DECORATIONS: Final = ("", "", "", "", "a", "a", "l", "al")
+
+
+def _decorations(kinds: str, unregistered: bool) -> SearchStrategy[dict[str, Any]]:
+    """Runtime attributes and a location, as far as `kinds` has the letters a and l."""
+    drawn: dict[str, SearchStrategy[Any]] = {}
+    if "a" in kinds:
+        drawn["attributes"] = st.dictionaries(names(), attributes(unregistered=unregistered, max_leaves=2), max_size=2)
+    if "l" in kinds:
+        drawn["location"] = locations()
+    return st.fixed_dictionaries(drawn)
+
+
+def _decorated(kind: str, decoration: dict[str, Any], drawn: dict[str, Any]) -> OpPlan:
+    return OpPlan(kind, **drawn, **decoration)
 
 
 _TENSORS: Final = (
@@ -283,23 +319,6 @@ def _value_types(unregistered: bool) -> SearchStrategy[Type]:
     """Few types, so that values often share one and drawing is cheap; `types` has them all."""
     alien = (OpaqueType("!alien.thing<4x?xf32, [1, 2]>"), OpaqueType("!alien.T1")) if unregistered else ()
     return st.sampled_from((*_TENSORS, *_OTHERS, *alien))
-
-
-def _op_plans(
-    kinds: Sequence[str], regions: SearchStrategy[tuple[RegionPlan, ...]], unregistered: bool
-) -> SearchStrategy[OpPlan]:
-    return st.builds(
-        OpPlan,
-        kind=st.sampled_from(kinds),
-        picks=st.lists(st.integers(0, 30), max_size=4).map(tuple),
-        types=st.lists(_value_types(unregistered), max_size=3).map(tuple),
-        attributes=st.just(dict[str, Attribute]())
-        | st.dictionaries(names(), attributes(unregistered=unregistered, max_leaves=2), max_size=2),
-        location=st.sampled_from([None, None, None, "x"]).flatmap(
-            lambda kind: st.none() if kind is None else locations()
-        ),
-        regions=regions,
-    )
 
 
 def _blocks(ops: SearchStrategy[OpPlan], max_ops: int, unregistered: bool) -> SearchStrategy[RegionPlan]:
