@@ -225,20 +225,31 @@ class Interpreter:
     Attributes:
         feeds: after a run, the final contents of all inputs.
         parameters: after a run, the final contents of the variables that the program reads as tensors or writes.
+        steps: how many operations the last run has evaluated, terminators included.
 
     Args:
         program: what to run, verified. The graph must not change between runs. What it writes to variables is in
             `program.weights` when a run ends; a run that fails leaves them as they were.
         precision: see `Precision`.
         observer: called after each operation with its results.
+        max_steps: after that many operations a run fails: a loop that may not end. None: no bound.
     """
 
-    def __init__(self, program: Program, precision: Precision = "native", observer: Observer | None = None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        precision: Precision = "native",
+        observer: Observer | None = None,
+        *,
+        max_steps: int | None = None,
+    ) -> None:
         if precision not in ("native", "fp64"):
             raise ValueError(f"precision is {precision!r}; expected 'native' or 'fp64'")
         self.program = program
         self.precision: Precision = precision
         self.observer = observer
+        self.max_steps = max_steps
+        self.steps = 0
         self.feeds: Mapping[str, NDArray[Any]] = {}
         self.parameters: Mapping[str, NDArray[Any]] = {}
         self._plans: dict[Block, list[_Step]] = {}
@@ -286,9 +297,13 @@ class Interpreter:
     def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:
         """The operands of the terminator of `block`. Frames are the call stack: nothing below recurses."""
         frames = [self._enter(Enter(block, arguments), {})]
+        self.steps = 0
         while True:
             frame = frames[-1]
             step = next(frame.steps, None)
+            self.steps += 1
+            if self.max_steps is not None and self.steps > self.max_steps:
+                raise EvaluationError(f"evaluates more than {self.max_steps} operations", step and step.op)
             operands: list[RuntimeValue] = []
             outcome: Outcome = operands
             if step is not None:
