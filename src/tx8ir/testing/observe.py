@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Operation, Program, RankedTensor, Value, scalar_type_of
 from tx8ir.dialects import builtin, func, pd
-from tx8ir.interpreter import EvaluationError, Interpreter, Precision
+from tx8ir.interpreter import Interpreter, Precision
 from tx8ir.transforms.effects import mutable_parameters
 
 from .differential import RATIO, ulp
@@ -80,21 +80,13 @@ def observe(
         EvaluationError: the program cannot be evaluated on these inputs (an index out of range, say), or evaluates more
             than `max_steps` operations: a loop that does not end.
     """
-    steps = 0
-
-    def count(op: Operation, results: object) -> None:
-        nonlocal steps
-        steps += 1
-        if steps > max_steps:
-            raise EvaluationError(f"evaluates more than {max_steps} operations", op)
-
     mutable = mutable_parameters(program)
     # The interpreter writes inputs and variables in storage of its own, and variables back into the store it is given.
     scratch = Program(program.module, program.weights.copy())
-    interpreter = Interpreter(scratch, precision, count)
+    interpreter = Interpreter(scratch, precision, max_steps=max_steps)
     results = interpreter.run(inputs)
     stored = {name: variable.numpy() for name, variable in scratch.weights.items() if name in mutable}
-    return Observation(results, {**stored, **interpreter.parameters}, interpreter.feeds, steps)
+    return Observation(results, {**stored, **interpreter.parameters}, interpreter.feeds, interpreter.steps)
 
 
 @attrs.frozen

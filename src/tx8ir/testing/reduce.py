@@ -81,10 +81,11 @@ class _Reduction:
                 step()
         return self.program
 
-    def attempt(self, edit: Edit, *, flattens: bool = False) -> bool:
+    def attempt(self, edit: Edit, *, flattens: bool = False, drops: bool = False) -> bool:
         """Keeps the edit of a copy if that is valid and still fails.
 
-        With `flattens` it must leave less control flow and may add a few operations, else it may add none to speak of.
+        With `flattens` it must leave less control flow and may add a few operations, else it may add none; with `drops`
+        it must leave fewer.
         """
         if self.trials_left <= 0:
             return False
@@ -95,7 +96,7 @@ class _Reduction:
                     return False
             if flattens and not _control(candidate) < _control(self.program):
                 return False
-            if count_operations(candidate) > count_operations(self.program) + _SLACK:
+            if count_operations(candidate) > count_operations(self.program) + _SLACK * flattens - drops:
                 return False
             candidate.verify()
         except IrError:
@@ -142,7 +143,7 @@ class _Reduction:
             end = len(list(self.program.module.walk()))
             while end > 0:
                 start = max(0, end - size)
-                self.attempt(lambda p, start=start, end=end: _drop(p, start, end))
+                self.attempt(lambda p, start=start, end=end: _drop(p, start, end), drops=True)
                 end = min(start, len(list(self.program.module.walk())))
             if size == 1:
                 return
@@ -176,7 +177,7 @@ class _Reduction:
 
 
 _SLACK = 10
-"""How many operations one edit may add, a loop that is unrolled once or the constants in place of others."""
+"""How many operations the copy of a body may add."""
 
 
 def _control(program: Program) -> int:
