@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Final, TypeAlias, cast
+from typing import ClassVar, Final, cast
 
 import attrs
 
@@ -28,9 +28,31 @@ from .alias import AliasAnalysis
 from .pass_manager import Pass, register_pass
 from .tasks import Task, run_tasks
 
-_Place: TypeAlias = tuple[Value, tuple[tuple[Operation, int], ...]]
-"""A tensor that is known: the tensor its storage was allocated for, and the views that lead from there (operation and
-result). Known for each moment, so a write to one place is seen at another by applying its views."""
+
+class _Place:
+    """A tensor that is known: the tensor its storage was allocated for, and the view that leads there from another.
+
+    Known for each moment, so a write to one place is seen at another by applying its views. Places are one object for
+    each tensor they are made for, so two are the same only if they are one.
+    """
+
+    __slots__ = ("base", "index", "root", "view")
+
+    def __init__(self, root: Value, base: _Place | None = None, view: Operation | None = None, index: int = 0) -> None:
+        self.root = root
+        self.base = base
+        self.view = view
+        self.index = index
+
+    def views(self) -> list[tuple[ViewLike, int]]:
+        """The views that lead from the root to here, and which of their results."""
+        found: list[tuple[ViewLike, int]] = []
+        place = self
+        while place.base is not None:
+            found.append((cast(ViewLike, cast(Operation, place.view).interface(ViewLike)), place.index))
+            place = place.base
+        found.reverse()
+        return found
 
 
 @register_pass
@@ -198,7 +220,7 @@ class _Ownership:
                 if isinstance(op, scf.WhileOp):
                     yielded, passed = _end(op.after).operands, _end(op.before).operands[1:]
                     for argument, start, following in zip(op.before.block.args, op.inits, yielded, strict=True):
-                        if self._place(argument) != self._place(following) or self._place(start) is None:
+                        if self._place(argument) is not self._place(following) or self._place(start) is None:
                             elsewhere.add(argument)
                     for argument, result, given in zip(op.after.block.args, op.results, passed, strict=True):
                         if not self._reaches(self._place(given), op):
@@ -211,16 +233,16 @@ class _Ownership:
 
     def _reaches(self, place: _Place | None, op: Operation) -> bool:
         """Whether a place is of storage allocated outside of `op`."""
-        return place is not None and not any(a is op for a in cast(Operation, place[0].defining_op).ancestors())
+        return place is not None and not any(a is op for a in cast(Operation, place.root.defining_op).ancestors())
 
     def _place_results(self, op: Operation, elsewhere: set[Value]) -> None:
         if isinstance(op, builtin.ToTensorOp):
-            self.places[op.out] = (op.out, ())
+            self.places[op.out] = _Place(op.out)
         elif op.interface(ViewLike) is not None:
             base = self._place(op.operands[0])
             if base is not None:
                 for index, result in enumerate(op.results):
-                    self.places[result] = (base[0], (*base[1], (op, index)))
+                    self.places[result] = _Place(base.root, base, op, index)
         elif isinstance(op, scf.WhileOp):
             for argument, start in zip(op.before.block.args, op.inits, strict=True):
                 place = self._place(start)
@@ -237,8 +259,8 @@ class _Ownership:
             for index, (result, given) in enumerate(zip(branch.results, op.values, strict=True)):
                 other = _end(branch.then_region).operands[index]
                 place = self._place(given)
-                if self._reaches(place, branch) and place == self._place(other) and _end(branch.else_region) is op:
-                    self.places[result] = cast("_Place", place)
+                if self._reaches(place, branch) and place is self._place(other) and _end(branch.else_region) is op:
+                    self.places[result] = cast(_Place, place)
 
     # -- which storages are owned --------------------------------------------------------------------------------------
 
@@ -259,13 +281,14 @@ class _Ownership:
             place = self._place(op.x)
             if place is None or analysis.is_external(op.x) or not unknown.isdisjoint(analysis.storages(op.x)):
                 continue
-            root = place[0]
+            root = place.root
             lifted = _lifted(op, root)
             if root not in last_write or last_write[root].is_before(lifted):
                 last_write[root] = lifted
         for root in last_write:
             self.owned[root] = None
-        for value, (root, _) in self.places.items():
+        for value, place in self.places.items():
+            root = place.root
             if root in self.owned:
                 for use in value.uses:
                     if self._escapes(use.owner, use.index, value):
@@ -307,7 +330,7 @@ class _Ownership:
 
     def _owner(self, value: Value) -> Value | None:
         place = self.places.get(value)
-        return place[0] if place is not None and place[0] in self.owned else None
+        return place.root if place is not None and place.root in self.owned else None
 
     def _set(self, root: Value, version: Value) -> None:
         self.undo.append((root, self.versions.get(root)))
@@ -346,10 +369,10 @@ class _Ownership:
 
     def _tensor(self, value: Value) -> Value:
         """What an owned tensor is now, as a tensor: the newest version of its storage, seen through its views."""
-        root, views = self.places[value]
-        found = self.versions[root]
-        for view, index in views:
-            found = cast(ViewLike, view.interface(ViewLike)).forward(found)[index]
+        place = self.places[value]
+        found = self.versions[place.root]
+        for view, index in place.views():
+            found = view.forward(found)[index]
         return found
 
     def _use(self, op: Operation, indices: range) -> None:
@@ -363,26 +386,26 @@ class _Ownership:
                 op.set_operand(index, seen[value])
 
     def _read(self, op: builtin.ToVTensorOp) -> None:
-        root, views = self.places[op.x]
+        root, views = self.places[op.x].root, self.places[op.x].views()
         if not views:
             op.set_operand(0, self.versions[root])
             return
         with at_location(op.location), Builder.before(op):
             found: Value = builtin.to_vtensor(self.versions[root]).out
             for view, index in views:
-                found = cast(ViewLike, view.interface(ViewLike)).forward(found)[index]
+                found = view.forward(found)[index]
         op.replace_with(found, self.by)
 
     def _write(self, op: pd.Assign_Op) -> None:
-        root, views = self.places[op.x]
+        root, views = self.places[op.x].root, self.places[op.x].views()
         with at_location(op.location), Builder.before(op):
             value = op.value
             if views:
                 bases: list[Value] = [builtin.to_vtensor(self.versions[root]).out]
                 for view, index in views[:-1]:
-                    bases.append(cast(ViewLike, view.interface(ViewLike)).forward(bases[-1])[index])
+                    bases.append(view.forward(bases[-1])[index])
                 for (view, index), base in zip(reversed(views), reversed(bases), strict=True):
-                    value = cast(ViewLike, view.interface(ViewLike)).inverse(base, index, value)
+                    value = view.inverse(base, index, value)
             self._set(root, builtin.to_tensor(value).out)
         op.erase(self.by)
 
