@@ -127,7 +127,7 @@ def cx_bytes(weight: Array) -> Array:
         for channel, value in enumerate(row):
             block, lane = divmod(channel, 128)
             place = block * hw * 128 + at * 128 + lane if block < blocks else blocks * hw * 128 + at * tail + lane
-            data[place] = value & 0xFF
+            data[place] = int(value) & 0xFF
     return data
 
 

@@ -159,10 +159,10 @@ def _uniform(words: Words, bits: int) -> Float32:
 @executes(RandGenOp)
 def decode_rand_gen(op: RandGenOp) -> Step:
     """Fill with random numbers."""
-    format, seed, count, tiles = Format.named(op.format), op.seed, op.count, op.tiles
+    format, seed, count = Format.named(op.format), op.seed, op.count
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
-        words = random_words(seed, tiles, count)
+        words = random_words(seed, placed[0].tiles, count)
         if format.is_float:
             values = narrow(_uniform(words, format.mantissa_bits + 1), format)
         else:
@@ -176,11 +176,11 @@ def decode_rand_gen(op: RandGenOp) -> Step:
 def decode_elem_mask(op: ElemMaskOp) -> Step:
     """Drop elements at random and scale the others."""
     format, rounding = Format.named(op.format), Rounding(op.rounding)
-    seed, count, tiles, probability, scale = op.seed, op.count, op.tiles, op.probability, np.float32(op.scale)
+    seed, count, probability, scale = op.seed, op.count, op.probability, np.float32(op.scale)
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        kept = _uniform(random_words(seed, tiles, count), F32.mantissa_bits + 1) >= probability
+        kept = _uniform(random_words(seed, dst.tiles, count), F32.mantissa_bits + 1) >= probability
         result = np.where(kept, widen(machine.memory.load(src, format), format) * scale, np.float32(0))
         machine.memory.store(dst, narrow(result, format, rounding, machine.rng))
 
