@@ -97,6 +97,10 @@ def run(
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="write the executable and outputs.npz into this folder")
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="write what each engine did when, as a trace that ui.perfetto.dev opens"),
+    ] = None,
     profile: Profile = None,
     verbose: Verbose = False,
 ) -> None:
@@ -127,6 +131,8 @@ def run(
             executable.save(save)
             write_data(save / "outputs.npz", outputs)
 
+        if trace is not None and executable.report.run is not None:
+            executable.report.run.sim.trace(trace)
         _print_report(executable.report, verbose=verbose)
         print_table(out, _outputs_table(outputs))
         if not check or program is None:
