@@ -14,13 +14,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import attrs
 from markdown_it import MarkdownIt
 
 from tx8ir.core import Op
 from tx8ir.core.fields import MISSING
-from tx8ir.executable import pipeline
-from tx8ir.transforms.pass_manager import all_passes
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -49,7 +46,6 @@ def build(out: Path = OUT) -> list[Path]:
     for source in sorted(DOCS.rglob("*.md")):
         pages[source.relative_to(ROOT).with_suffix(".html")] = source.read_text(encoding="utf-8")
     pages[Path("docs/reference/operations.html")] = "\n".join(operations())
-    pages[Path("docs/reference/passes.html")] = "\n".join(passes())
     renderer = MarkdownIt("commonmark").enable("table")
     for path, text in pages.items():
         target = out / path
@@ -104,22 +100,6 @@ def operation(op: type[Op]) -> Iterator[str]:
     traits = sorted(trait.__name__ for trait in op.info.traits)
     if traits:
         yield f"Traits: {', '.join(traits)}\n"
-
-
-def passes() -> Iterator[str]:
-    """The Markdown page that lists every registered pass, from its class."""
-    order = ", ".join(f"`{stage.name}`" for stage in pipeline().passes)
-    yield f"# Passes\n\n`tx8ir.compile` runs {order}: see [the pipeline](../explanation/pipeline.md). All, by name:\n"
-    for name, cls in all_passes().items():
-        options = [field for field in attrs.fields(cls) if field.init]
-        yield f"## `{name}`\n\n{inspect.cleandoc(cls.__doc__ or '')}\n"
-        if options:
-            yield "| option | type | default |\n|---|---|---|"
-            for field in options:
-                kind = getattr(field.type, "__name__", str(field.type))
-                default = getattr(field.default, "value", field.default)
-                yield f"| `{field.name.replace('_', '-')}` | {kind.replace('|', 'or')} | `{default}` |"
-            yield ""
 
 
 if __name__ == "__main__":

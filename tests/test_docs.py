@@ -220,6 +220,13 @@ def test_make_docs_builds_every_page(tmp_path: Path) -> None:
     assert all(f"<code>{name}</code>" in operations for name in ("pd.conv2d", "tx8be.Gemm", "tx8.rdma"))
 
 
+def test_the_table_of_passes_is_current(request: pytest.FixtureRequest) -> None:
+    """In a process of its own: other tests register passes."""
+    arguments = [] if request.config.getoption("--update-golden") else ["--check"]
+    ran = subprocess.run([sys.executable, ROOT / "docs" / "passes.py", *arguments], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+
+
 def test_the_version_is_said_once() -> None:
     pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert pyproject["project"]["version"] == tx8ir.__version__
