@@ -47,7 +47,7 @@ from .moves import (
     TdmaReshapeOp,
     TransposeOp,
 )
-from .neural import ACTIVATIONS, ConvOp, GemmOp, NeuralOp, Requantize
+from .neural import ACTIVATIONS, QUANTIZE_LIMITS, ConvOp, GemmOp, NeuralOp, Requantize
 from .peripheral import (
     BIT_FUNCTIONS,
     ArgOp,
@@ -87,6 +87,7 @@ __all__ = [
     "LOGIC",
     "MOVE_LAYOUTS",
     "NUMERIC",
+    "QUANTIZE_LIMITS",
     "REDUCE_AXES",
     "REDUCTIONS",
     "RELATIONS",

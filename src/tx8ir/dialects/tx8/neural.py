@@ -56,12 +56,10 @@ class Requantize(StructAttr):
 
 
 class NeuralOp(Instruction):
-    """Base of gemm and conv: what they share. With S the sums of products,
+    """Base of gemm and conv.
 
-        out = activation((S + psum) * scale + bias)
-
-    of which each operand may be absent; scale and bias are per output channel (batch normalisation). With `requantize`
-    the result is int8 by the formulas of `Requantize`.
+    Each of psum, scale and bias may be absent; scale and bias are per output channel (batch normalisation). With
+    `requantize` the result is int8 by the formulas of `Requantize`.
     """
 
     engine: ClassVar[Engine | None] = Engine.NE
@@ -148,8 +146,8 @@ class GemmOp(NeuralOp, name="tx8.gemm"):
     n: int = attribute(doc="columns of the result")
     lhs_batch: int = attribute(default=1, doc="batch or 1")
     rhs_batch: int = attribute(default=1, doc="batch or 1")
-    transpose_lhs: bool = attribute(default=False)
-    transpose_rhs: bool = attribute(default=False)
+    transpose_lhs: bool = attribute(default=False, doc="lhs is stored as (k, m)")
+    transpose_rhs: bool = attribute(default=False, doc="rhs is stored as (n, k)")
 
     def verify_fields(self) -> None:
         super().verify_fields()
@@ -205,7 +203,7 @@ class ConvOp(NeuralOp, name="tx8.conv"):
     strides: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
     pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right)")
     dilations: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
-    depthwise: bool = attribute(default=False)
+    depthwise: bool = attribute(default=False, doc="each channel by itself")
 
     def verify_fields(self) -> None:
         super().verify_fields()

@@ -1,0 +1,68 @@
+"""The reference page of instructions is what its command writes, and leaves nothing of the machine out."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tx8ir.dialects import tx8
+from tx8ir.dialects.tx8.families import FAMILIES, Family
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+# The names of the machine's instructions, by family and function.
+CGRA = {
+    "arith": "abs recip square sqrt rsqrt neg max min add sub mul div",
+    "relation": "eq ne ge gt le lt",
+    "logic on values": "not and or xor",
+    "logic on packed bits": "not and or xor",
+    "transcendental": "log2 ln pow2 exp exp_lp sin cos",
+    "activation": "tanh sigmoid relu satrelu leakyrelu softplus",
+    "reduce": "sum avg max min",
+    "pool": "avg sum max min unpool",
+    "pool with index": "max min",
+    "move": "mirror transpose rot90 rot180 rot270 nchw2nhwc nhwc2nchw concat pad channelnorm img2col "
+    "maskmove maskgather",
+    "convert": "int8 int16 int32 fp16 bf16 tf32 fp32",
+    "peripheral": "memset count argmax argmin bit2fp bilinear lut16 lut32 rand_gen elem_mask",
+}
+
+
+@pytest.fixture(scope="module")
+def generator() -> Any:
+    spec = importlib.util.spec_from_file_location("instructions", DOCS / "instructions.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_is_current(generator: Any) -> None:
+    written = (DOCS / "reference" / "instructions.md").read_text(encoding="utf-8")
+    assert written == generator.page(), "run `python docs/instructions.py`"
+
+
+def test_every_instruction_belongs_to_a_family_and_is_on_the_page(generator: Any) -> None:
+    instructions = {name for name, op in tx8.DIALECT.ops.items() if issubclass(op, tx8.Instruction)}
+    assert {name for entry in FAMILIES for name in entry.operations} == instructions
+    page = generator.page()
+    for name in instructions:
+        assert f"\n## {name}\n" in page
+    for name in instructions:
+        for field in tx8.DIALECT.ops[name].definition.attributes:
+            assert field.doc, f"{name} {field.name}"
+
+
+def test_every_name_of_the_machine_has_an_operation() -> None:
+    assert {entry.family for entry in FAMILIES} == set(Family)
+    for function, names in CGRA.items():
+        found = [e for e in FAMILIES if e.family is Family.CGRA and e.function.split(",")[0] == function]
+        assert sorted(name for entry in found for name in entry.names) == sorted(names.split()), function
+    unary = {n for e in FAMILIES if "tx8.unary" in e.operations for n in e.names} - {"and", "or", "xor"}
+    assert unary == set(tx8.UNARY_FUNCTIONS)
+    binary = {n for e in FAMILIES if "tx8.binary_vv" in e.operations for n in e.names} - {"not"}
+    assert binary == set(tx8.BINARY_FUNCTIONS)
