@@ -7,6 +7,8 @@ import sys
 from tx8ir.core import IrError
 from tx8ir.core.location import STATE, Location, python_location
 
+_INSIDE = ("tx8ir.kernels", "contextlib")  # the builder, and what enters its context managers
+
 
 class KernelError(IrError):
     """A kernel asks for what the machine does not have; `location` is the line of the kernel."""
@@ -20,6 +22,6 @@ def kernel_line() -> Location:
     if STATE.location is not None:
         return STATE.location
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(__package__ or ""):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         frame = frame.f_back
     return python_location(frame.f_code, frame.f_lasti)

@@ -45,14 +45,15 @@ class Kernel:
         self._program = Program.empty()
         with Builder.at_end(self._program.body), at_location(kernel_line()):
             self._root: ProgramOp = tx8.program()
-        self._block = self._root.body.block
-        self._blocks = [self._block]
+        self.body = self._root.body.block
+        """The block of the program, for what this class has no method for."""
+        self._blocks = [self.body]
         self._loops: list[LoopOp] = []
         self._started: Operation | None = None
-        self._spm: dict[str, View] = {}
         self._next_spm = target.spm_allocatable[0]
         self._next_ddr = target.ddr_base
-        self._names: set[str] = set()
+        self.names: set[str] = set()
+        """All names taken, in SPM and in DDR."""
 
     def program(self) -> Program:
         """The program, verified. Raises VerifyError."""
@@ -107,7 +108,7 @@ class Kernel:
         size, bank = size_bytes(shape, f, memory), self.target.ddr_bank
         address = self._next_ddr
         self._next_ddr += -(-size // bank) * bank
-        place = Builder.before(self._started) if self._started is not None else Builder.at_end(self._block)
+        place = Builder.before(self._started) if self._started is not None else Builder.at_end(self.body)
         with place, at_location(kernel_line()):
             tx8.segment(segment_name=name, address=address, size=size, kind=kind)
             if kind in ("input", "output"):
@@ -117,9 +118,9 @@ class Kernel:
         return View.whole(name, MemorySpace.DDR, address, shape, f, memory)
 
     def _take_name(self, name: str) -> None:
-        if name in self._names:
+        if name in self.names:
             raise KernelError(f'there is already something named "{name}"')
-        self._names.add(name)
+        self.names.add(name)
 
     @staticmethod
     def _format(name: str) -> Format:

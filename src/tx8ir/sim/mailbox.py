@@ -170,18 +170,19 @@ class Mailbox:
             addresses=(message.low, message.high),
         )
 
-    def check_finished(self) -> None:
-        """Raise Fault when a message was armed and never waited for."""
+    def unfinished(self) -> tuple[int, Fault] | None:
+        """A message that was armed and never waited for: the instruction that armed it, and what is wrong."""
         for tile, messages in sorted(self._open.items()):
             for message in messages:
                 sender, _, channel = message.key
                 state = "arrived, but tile" if message.arrived else "was never sent; tile"
-                raise Fault(
+                return message.armed_in, Fault(
                     f"the message of tile {sender} on channel {channel} that instruction {message.armed_in} armed "
                     f"{state} {tile} never waits for it",
                     tile=tile,
                     addresses=(message.low, message.high),
                 )
+        return None
 
 
 def _keys(op: MessageOp, position: int) -> Iterator[tuple[int, Key]]:

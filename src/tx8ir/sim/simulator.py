@@ -176,11 +176,10 @@ class Simulator:
             else:
                 for issue, tiles in (schedule or Lockstep()).turns(_Tiles(self, run)):
                     yield Execution(issue.leaf.index, issue.leaf.op, tiles, issue.trips)
-        if self.checks:
-            try:
-                run.mailbox.check_finished()
-            except Fault as fault:
-                raise SimError(fault.message, tile=fault.tile, addresses=fault.addresses) from None
+        unfinished = run.mailbox.unfinished() if self.checks else None
+        if unfinished is not None:
+            index, fault = unfinished
+            raise _error(fault, index, self.instructions[index], ())
 
     def result(self) -> SimResult:
         """The outputs that the memories hold. Raises SimError when an element of one was never written."""
