@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tx8ir
 from tx8ir.core import Block, Builder, FunctionType, Program, VTensorType, bf16, f32, i1, i32
-from tx8ir.dialects import func, pd
+from tx8ir.dialects import builtin, func, pd
 
 
 def every_operation(x, y, image, mask, ids):
@@ -46,6 +46,24 @@ def every_operation(x, y, image, mask, ids):
     pd.embedding(ids, x)
     pd.gather(x, ids)
     pd.fetch(pd.feed(feed_name="extra", out=x.type), fetch_name="out")
+    one = pd.full(shape=(1,), value=0.5)
+    pd.set_value(x, one, axes=(0,), starts=(0,), ends=(1,))
+    pd.fill(x, value=2.0)
+    pd.sgd(x, one, x)
+    labels = pd.softmax(x)
+    loss = pd.cross_entropy_with_softmax(x, labels, soft_label=True)
+    pd.cross_entropy_with_softmax_grad(labels, loss.softmax, loss.loss, soft_label=True)
+    storage = builtin.to_tensor(x)
+    for unary in (
+        pd.relu_, pd.leaky_relu_, pd.gelu_, pd.softplus_, pd.tanh_, pd.sigmoid_, pd.erf_, pd.exp_, pd.log_, pd.sqrt_,
+        pd.rsqrt_, pd.reciprocal_, pd.sin_, pd.cos_, pd.floor_, pd.abs_, pd.square_, pd.pow_, pd.scale_, pd.softmax_,
+        pd.fill_,
+    ):  # fmt: skip
+        unary(storage)
+    for binary in (pd.add_, pd.subtract_, pd.multiply_, pd.divide_, pd.maximum_, pd.minimum_, pd.assign_):
+        binary(storage, x)
+    pd.set_value_(storage, one, axes=(0,), starts=(0,), ends=(1,))
+    pd.sgd_(storage, one, x)
 
 
 def test_text_and_program_are_one(golden):
@@ -57,7 +75,7 @@ def test_text_and_program_are_one(golden):
         every_operation(*main.body.block.args)
         func.ReturnOp(())
     program.verify()
-    assert {op.name for op in main.body.block} - {"func.return"} == set(pd.DIALECT.ops)
+    assert {op.name for op in main.body.block} - {"func.return", "builtin.to_tensor"} == set(pd.DIALECT.ops)
     text = str(program)
     again = tx8ir.parse(text)
     again.verify()

@@ -43,30 +43,70 @@ module {
     %40 = "pd.full"() {dtype = f32, shape = array<i64: 8, 4, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<8x4x3x3xf32>
     %41 = "pd.full"() {dtype = f32, shape = array<i64: 8>, value = 0.5 : f64} : () -> !pd.vtensor<8xf32>
     %42 = "pd.conv2d"(%arg2, %40, %41) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<8x4x3x3xf32>, !pd.vtensor<8xf32>) -> !pd.vtensor<1x8x4x4xf32>
-    %43 = "pd.full"() {dtype = f32, shape = array<i64: 4, 1, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<4x1x3x3xf32>
-    %44 = "pd.depthwise_conv2d"(%arg2, %43) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 4 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4x1x3x3xf32>) -> !pd.vtensor<1x4x6x6xf32>
-    %45 = "pd.pool2d"(%arg2) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 2, 2>, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, pooling_type = "max", strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x4x4xf32>
-    %46 = "pd.full"() {dtype = f32, shape = array<i64: 4>, value = 1.0 : f64} : () -> !pd.vtensor<4xf32>
-    %47 = "pd.batch_norm"(%arg2, %46, %46, %46, %46) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x8x8xf32>
-    %48 = "pd.layer_norm"(%arg0, %arg1) {begin_norm_axis = 1 : i64, epsilon = 1.0e-05 : f64, operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %49 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %50 = "pd.sum"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %51 = "pd.mean"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %52 = "pd.max"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %53 = "pd.min"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %54 = "pd.reshape"(%arg0) {shape = array<i64: 3, -1>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
-    %55 = "pd.flatten"(%arg2) {start_axis = 1 : i64, stop_axis = 1 : i64} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x8x8xf32>
-    %56 = "pd.unsqueeze"(%arg0) {axis = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<1x2x3xf32>
-    %57 = "pd.squeeze"(%56) {axis = array<i64: 0>} : (!pd.vtensor<1x2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %58 = "pd.transpose"(%arg0) {perm = array<i64: 1, 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
-    %59 = "pd.slice"(%arg0) {axes = array<i64: 1>, decrease_axis = array<i64: 1>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2xf32>
-    %60:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
-    %61 = "pd.concat"(%60#0, %60#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
-    %62 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %63 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
-    %64 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
-    %65 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
-    "pd.fetch"(%65) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
+    %43 = "pd.full"() {dtype = f32, shape = array<i64: 2, 4, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<2x4x3x3xf32>
+    %44 = "pd.fused_conv2d_add_act"(%arg2, %43) {activation = "relu", data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<2x4x3x3xf32>) -> !pd.vtensor<1x2x6x6xf32>
+    %45 = "pd.full"() {dtype = f32, shape = array<i64: 4, 1, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<4x1x3x3xf32>
+    %46 = "pd.depthwise_conv2d"(%arg2, %45) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 4 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4x1x3x3xf32>) -> !pd.vtensor<1x4x6x6xf32>
+    %47 = "pd.pool2d"(%arg2) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 2, 2>, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, pooling_type = "max", strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x4x4xf32>
+    %48 = "pd.full"() {dtype = f32, shape = array<i64: 4>, value = 1.0 : f64} : () -> !pd.vtensor<4xf32>
+    %49 = "pd.batch_norm"(%arg2, %48, %48, %48, %48) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x8x8xf32>
+    %50 = "pd.layer_norm"(%arg0, %arg1) {begin_norm_axis = 1 : i64, epsilon = 1.0e-05 : f64, operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %51 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %52 = "pd.sum"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %53 = "pd.mean"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %54 = "pd.max"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %55 = "pd.min"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %56 = "pd.reshape"(%arg0) {shape = array<i64: 3, -1>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
+    %57 = "pd.flatten"(%arg2) {start_axis = 1 : i64, stop_axis = 1 : i64} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x8x8xf32>
+    %58 = "pd.unsqueeze"(%arg0) {axis = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<1x2x3xf32>
+    %59 = "pd.squeeze"(%58) {axis = array<i64: 0>} : (!pd.vtensor<1x2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %60 = "pd.transpose"(%arg0) {perm = array<i64: 1, 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
+    %61 = "pd.slice"(%arg0) {axes = array<i64: 1>, decrease_axis = array<i64: 1>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2xf32>
+    %62:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
+    %63 = "pd.concat"(%62#0, %62#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
+    %64 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %65 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
+    %66 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
+    %67 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
+    "pd.fetch"(%67) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
+    %68 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
+    %69 = "pd.set_value"(%arg0, %68) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
+    %70 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %71 = "pd.sgd"(%arg0, %68, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %72 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %73:2 = "pd.cross_entropy_with_softmax"(%arg0, %72) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
+    %74 = "pd.cross_entropy_with_softmax_grad"(%72, %73#0, %73#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
+    %75 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %76 = "pd.relu_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %77 = "pd.leaky_relu_"(%75) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %78 = "pd.gelu_"(%75) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %79 = "pd.softplus_"(%75) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %80 = "pd.tanh_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %81 = "pd.sigmoid_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %82 = "pd.erf_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %83 = "pd.exp_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %84 = "pd.log_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %85 = "pd.sqrt_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %86 = "pd.rsqrt_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %87 = "pd.reciprocal_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %88 = "pd.sin_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %89 = "pd.cos_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %90 = "pd.floor_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %91 = "pd.abs_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %92 = "pd.square_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %93 = "pd.pow_"(%75) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %94 = "pd.scale_"(%75) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %95 = "pd.softmax_"(%75) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %96 = "pd.fill_"(%75) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %97 = "pd.add_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %98 = "pd.subtract_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %99 = "pd.multiply_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %100 = "pd.divide_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %101 = "pd.maximum_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %102 = "pd.minimum_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %103 = "pd.assign_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %104 = "pd.set_value_"(%75, %68) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
+    %105 = "pd.sgd_"(%75, %68, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
     return
   }
 }

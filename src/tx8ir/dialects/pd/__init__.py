@@ -216,6 +216,7 @@ fill = FillOp
 sgd = SgdOp
 set_value = SetValueOp
 cross_entropy_with_softmax = CrossEntropyWithSoftmaxOp
+cross_entropy_with_softmax_grad = CrossEntropyWithSoftmaxGradOp
 
 DIALECT = Dialect(
     "pd",
@@ -312,6 +313,7 @@ __all__ = [
     "CrossEntropyWithSoftmaxOp",
     "CrossEntropyWithSoftmaxGradOp",
     "cross_entropy_with_softmax",
+    "cross_entropy_with_softmax_grad",
     "Relu_Op",
     "LeakyRelu_Op",
     "Gelu_Op",
