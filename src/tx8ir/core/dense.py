@@ -54,13 +54,23 @@ class DenseAttr(Valued):
             if not bool(np.all(same)):
                 raise ValueError(f"values of dtype {array.dtype} are lost in {type}; convert them first")
             array = converted
-        data = _canonical(np.ascontiguousarray(array), type)
+        data = _canonical(_stored(array), type)
+        size = dtype.itemsize
+        if len(data) > size and data == data[:size] * (len(data) // size):
+            data = data[:size]  # equal elements are stored once
         found = cls._interned.get((type, data))
         if found is None:
-            array = np.frombuffer(data, dtype).reshape(type.shape)  # over bytes: read-only
+            # Over bytes, so read-only; one element is a view of the whole shape.
+            stored = np.frombuffer(data, dtype)
+            array = stored.reshape(type.shape) if stored.size == array.size else np.broadcast_to(stored, type.shape)
             found = intern(cls, cls._interned, (type, data), array)
             found.type = type
         return found
+
+    @property
+    def is_splat(self) -> bool:
+        """True when there are several elements, all with the same bits."""
+        return _is_splat_view(cast("NDArray[Any]", self._value))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DenseAttr, (self._value, self.type)
@@ -68,16 +78,25 @@ class DenseAttr(Valued):
     def _make_text(self) -> str:
         array = cast("NDArray[Any]", self._value)
         element = self.type.element
-        flat = array.reshape(-1)
-        data = flat.tobytes()
-        size = array.itemsize
-        if array.size > 1 and data == data[:size] * array.size:
-            body = _number_texts(flat[:1], element)[0]
+        if self.is_splat:
+            body = _number_texts(np.ascontiguousarray(array[(0,) * array.ndim]).reshape(1), element)[0]
         elif array.size > _DENSE_TEXT_LIMIT:
-            body = f'"0x{data.hex().upper()}"'
+            body = f'"0x{array.tobytes().hex().upper()}"'
         else:
-            body = _nested_text(_number_texts(flat, element), array.shape)
+            body = _nested_text(_number_texts(array.reshape(-1), element), array.shape)
         return f"dense<{body}> : {self.type}"
+
+
+def _is_splat_view(array: NDArray[Any]) -> bool:
+    """True for several elements that are one in memory."""
+    return array.size > 1 and not any(
+        stride for stride, extent in zip(array.strides, array.shape, strict=True) if extent > 1
+    )
+
+
+def _stored(array: NDArray[Any]) -> NDArray[Any]:
+    """The elements to keep: the one of a splat view, or all of them."""
+    return np.ascontiguousarray(array[(slice(0, 1),) * array.ndim] if _is_splat_view(array) else array)
 
 
 def _canonical(array: NDArray[Any], type: RankedTensor) -> bytes:
