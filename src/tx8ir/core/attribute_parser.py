@@ -162,7 +162,7 @@ class AttributeParser(Lexer):
     def _dialect_type(self) -> Type:
         start = self.pos
         self.pos += 1
-        name = self._name_here("a dialect type after '!'")
+        name = self.name_here("the name of a dialect type right after '!'")
         if name == "pd.vtensor":
             return self._tensor(VTensorType)
         if name == "pd.tensor":
@@ -181,14 +181,6 @@ class AttributeParser(Lexer):
             self.fail(f"unknown type '!{name}'; allow_unregistered=True keeps it as it is", start)
         self.pos = start
         return OpaqueType(self.opaque())
-
-    def _name_here(self, what: str) -> str:
-        """The identifier right here, without white space before it."""
-        found = IDENTIFIER.match(self.text, self.pos)
-        if found is None:
-            self.fail(f"expected the name of {what}, found {self._found()}", self.pos)
-        self.pos = found.end()
-        return found.group()
 
     def _dict_type(self) -> Type:
         entries: dict[str, Type] = {}
@@ -291,7 +283,7 @@ class AttributeParser(Lexer):
         return self._checked_int(self._read_int(literal, start), element, start)
 
     def _number_type(self, start: int) -> ScalarType:
-        found = self.type()
+        found = self._type()
         if not isinstance(found, ScalarType):
             self.fail(f"a number has a scalar type, not {found}", start)
         return found
@@ -314,15 +306,15 @@ class AttributeParser(Lexer):
 
     def _bits_to_float(self, literal: str, element: ScalarType, start: int) -> float:
         bits = self._read_hex(literal, start)
-        value = bits_float(bits, element.format)
-        if bits >> element.format.bits or float_bits(value, element.format) != bits:
+        format = element.format
+        if bits >> format.bits or float_bits(bits_float(bits, format), format) != bits:
             self.fail(f"these bits do not fit {element}", start)
-        return value
+        return bits_float(bits, format)
 
     def _dense_array(self) -> DenseArrayAttr:
         self.expect("<", "after 'array'")
         start = self.pos
-        element = self.type()
+        element = self._type()
         if not isinstance(element, ScalarType):
             self.fail(f"the elements of an array have a scalar type, not {element}", start)
         values: list[Any] = []
@@ -364,7 +356,7 @@ class AttributeParser(Lexer):
         self.pos = end
         self.expect(">", "after the numbers of a dense attribute")
         self.expect(":", "before the type of a dense attribute")
-        tensor = self.type()
+        tensor = self._type()
         if not isinstance(tensor, RankedTensor) or not tensor.is_static:
             self.fail(f"a dense attribute has a static tensor type, not {tensor}", end)
         if tensor.num_elements > DENSE_LIMIT:
@@ -440,7 +432,7 @@ class AttributeParser(Lexer):
     def _dialect_attribute(self) -> Attribute:
         start = self.pos
         self.pos += 1
-        name = self._name_here("a dialect attribute after '#'")
+        name = self.name_here("the name of a dialect attribute right after '#'")
         dialect, _, mnemonic = name.partition(".")
         if mnemonic:
             found = self.context.attribute_class(dialect, mnemonic)

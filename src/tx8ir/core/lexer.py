@@ -135,6 +135,14 @@ class Lexer:
             self.fail(f"expected {what}, found {self._found()}")
         return found
 
+    def name_here(self, what: str) -> str:
+        """Read an identifier that starts right here, without white space before it, or fail saying it was expected."""
+        found = IDENTIFIER.match(self.text, self.pos)
+        if found is None:
+            self.fail(f"expected {what}", self.pos)
+        self.pos = found.end()
+        return found.group()
+
     def string(self) -> str:
         """Read a string literal."""
         self.skip_space()
@@ -177,7 +185,7 @@ class Lexer:
         """Read a sigil, a name and the balanced brackets right behind it, if any, as they are."""
         start = self.pos
         self.pos += 1
-        self.require(IDENTIFIER, f"a name after '{self.text[start]}'")
+        self.name_here(f"a name right after '{self.text[start]}'")
         if not self.text.startswith("<", self.pos):
             return self.text[start : self.pos]
         opened: list[tuple[str, int]] = []
