@@ -27,12 +27,18 @@ Array = NDArray[Any]
 
 _WORDS = (8, 4, 2)
 _LONG_RUN = 64  # bytes
+_PAGE = 256  # bytes
+_LONG_EXTENT = 4096  # bytes: from here on looking at pages tile by tile pays
 
 
 class ByteStore:
-    """Consecutive bytes and, unless all of them count as written, a flag for each that says so."""
+    """Consecutive bytes and, unless all of them count as written, a flag for each that says so.
 
-    __slots__ = ("address", "data", "kind", "name", "size", "written")
+    A flag per page of 256 bytes says that all of its bytes are known to be written. It spares looking at the flags of
+    bytes where the same memory is used again and again; it may lag behind them.
+    """
+
+    __slots__ = ("address", "data", "full", "kind", "name", "size", "written")
 
     def __init__(self, name: str, address: int, size: int, kind: str, data: NDArray[np.uint8] | None = None) -> None:
         self.name = name
@@ -42,12 +48,14 @@ class ByteStore:
         # np.zeros takes fresh pages from the system, so bytes that nobody touches cost nothing.
         self.data: NDArray[np.uint8] = np.zeros(size, np.uint8) if data is None else data
         self.written: NDArray[np.bool_] | None = np.zeros(size, np.bool_) if data is None else None
+        self.full: NDArray[np.bool_] = np.zeros(size // _PAGE + 1, np.bool_)
 
     def clear(self) -> None:
         """Forget all that was written."""
         if self.written is not None:
             self.data = np.zeros(self.size, np.uint8)
             self.written = np.zeros(self.size, np.bool_)
+            self.full[:] = False
 
     @property
     def is_writable(self) -> bool:
@@ -222,6 +230,13 @@ class Memory:
 
     def copy(self, src: Placed, dst: Placed) -> None:
         """Copy bytes. Both walks have the same loops around the same runs, or one side is a single dense run."""
+        if len(src.parts) == len(dst.parts) == 1 and src.access.nbytes == dst.access.nbytes >= _LONG_EXTENT:
+            a, b = src.parts[0], dst.parts[0]
+            if (a.offsets is not None or b.offsets is not None) and not (src.access.walk or dst.access.walk):
+                nbytes, source, destination = src.access.nbytes, a.store.data, b.store.data
+                for start, to in zip(_starts(a), _starts(b), strict=True):
+                    destination[to : to + nbytes] = source[start : start + nbytes]
+                return
         word = _word(math.gcd(src.access.nbytes, dst.access.nbytes))
         values = self._array(src, word)
         shape = _shape(dst.access, len(dst.tiles), word)
@@ -312,11 +327,13 @@ class Memory:
         """
         access = placed.access
         for part in placed.parts:
-            if part.store.written is None:
+            if part.store.written is None or _is_full(part, placed.extent):
                 continue
             word = _flag_word(access.nbytes)
             flags = self._flags(part, access, word)
             if flags.all() if word is _FLAG else (flags == _ALL_WRITTEN[word.itemsize]).all():
+                if not access.walk:
+                    _set_full(part, access.nbytes)
                 continue
             written = self._flags(part, access, _FLAG).copy()
             if access.aligned is not None:
@@ -336,18 +353,20 @@ class Memory:
         word = _flag_word(access.nbytes)
         for part in placed.parts:
             flags = part.store.written
-            if flags is None:
+            if flags is None or _is_full(part, placed.extent):
                 continue
             if part.offsets is None:
                 _view(part, flags, access, word)[...] = _ALL_WRITTEN[word.itemsize]
             else:
                 _windows(part, flags, access, word)[part.offsets] = _ALL_WRITTEN[word.itemsize]
+            if not access.walk:
+                _set_full(part, access.nbytes)
 
     def mark_where(self, placed: Placed, where: NDArray[np.bool_], format: Format) -> None:
         """Flag the elements [tiles, count] of a dense destination as written where `where` is true."""
         (part,) = placed.parts
         flags = part.store.written
-        if flags is None:
+        if flags is None or _is_full(part, placed.extent):
             return
         word = np.dtype(f"u{format.bytes}")
         full = _ALL_WRITTEN[format.bytes]
@@ -392,6 +411,42 @@ def _part(store: ByteStore, offsets: list[int], positions: slice | NDArray[np.in
     if count < 3 or offsets == list(range(start, start + count * step, step) if step else [start] * count):
         return Part(store, start, step, None, count, positions)
     return Part(store, start, 0, np.array(offsets, np.int64), count, positions)
+
+
+def _pages(part: Part, low: int, high: int) -> NDArray[np.bool_] | None:
+    """The flags [tiles, pages] where all tiles lie alike within their pages; `low` and `high` are those of tile 0."""
+    if part.offsets is not None or part.step % _PAGE:
+        return None
+    strides = (part.step // _PAGE, 1)
+    return np.ndarray((part.count, high - low), np.bool_, part.store.full, low, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
+
+
+def _starts(part: Part) -> list[int]:
+    if part.offsets is not None:
+        return part.offsets.tolist()
+    return [part.start + i * part.step for i in range(part.count)]
+
+
+def _is_full(part: Part, extent: int) -> bool:
+    """Whether the pages say that all bytes from the first to the last of an access are written."""
+    pages = _pages(part, part.start // _PAGE, -(-(part.start + extent) // _PAGE))
+    if pages is not None:
+        return bool(pages.all())
+    full = part.store.full
+    return extent >= _LONG_EXTENT and all(
+        full[start // _PAGE : -(-(start + extent) // _PAGE)].all() for start in _starts(part)
+    )
+
+
+def _set_full(part: Part, nbytes: int) -> None:
+    """Note the pages that lie inside of a run that is written."""
+    low, high = -(-part.start // _PAGE), (part.start + nbytes) // _PAGE
+    pages = _pages(part, low, max(low, high))
+    if pages is not None:
+        pages[...] = True
+    elif nbytes >= _LONG_EXTENT:
+        for start in _starts(part):
+            part.store.full[-(-start // _PAGE) : (start + nbytes) // _PAGE] = True
 
 
 def _shape(access: Access, tiles: int, dtype: np.dtype[Any]) -> tuple[int, ...]:

@@ -94,8 +94,12 @@ def decode_maskmove(op: MaskMoveOp) -> Step:
         src, mask, dst = placed
         chosen = operand(memory.load(mask, format), format) != np.zeros((), format.dtype)
         # Bits, not values: a move must not touch the payload of a NaN.
-        values, kept = memory.load_bits(src, format), memory.load_bits(dst, format)
-        memory.store(dst, np.where(chosen, values, kept))
+        values = memory.load_bits(src, format)
+        out = memory.destination(dst, format)
+        if out is not None:
+            np.copyto(out.view(values.dtype), values, where=chosen)
+        else:
+            memory.store(dst, np.where(chosen, values, memory.load_bits(dst, format)))
         memory.mark_where(dst, chosen, format)
 
     return step

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tx8ir.dialects.tx8 import ConvOp, GemmOp, NeuralOp, Requantize
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory import Memory, Placed
-from tx8ir.target.formats import F64, Format
+from tx8ir.target.formats import F32, F64, Format
 from tx8ir.target.rounding import convert
 
 from .functions import leaky_relu, narrow, operand, relu
@@ -105,6 +105,8 @@ def decode_gemm(op: GemmOp) -> Step:
     sums = _Sums(op, op.k)
     transpose_lhs, transpose_rhs = op.transpose_lhs, op.transpose_rhs
     out_shape = op.out_shape
+    if _is_blocked(op):
+        return _blocked_gemm(op, sums)
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         sums.check(machine)
@@ -115,6 +117,47 @@ def decode_gemm(op: GemmOp) -> Step:
         )
         # Where both factors are one for the whole batch, so is their product.
         sums.finish(machine, np.broadcast_to(product[:, :, None], (len(product), *out_shape)), placed[2:])
+
+    return step
+
+
+def _is_blocked(op: GemmOp) -> bool:
+    """Whether a product is plain fp32 whose right factor and result are whole channel blocks."""
+    formats = (op.in_format, op.out_format, op.psum_format or "f32", op.bias_format or "f32")
+    plain = set(formats) == {"f32"} and op.scale_format is None and op.requantize is None
+    return plain and not op.transpose_rhs and op.n % F32.block == 0
+
+
+def _blocked_gemm(op: GemmOp, sums: _Sums) -> Step:
+    """The product of each channel block of the right factor, which is the same block of the result, in its place."""
+    transpose_lhs, block = op.transpose_lhs, F32.block
+    batch, m, k, blocks = op.batch, op.m, op.k, op.n // block
+    rhs_shape = (op.rhs_batch, blocks, k, block)
+    out_shape = (batch, blocks, m, block)
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        sums.check(machine)
+        memory, destination = machine.memory, placed[-1]
+        lhs = sums.load(memory, placed[0])[:, :, 0, None]
+        rhs = memory.load(placed[1], F32)
+        tiles = len(rhs)
+        out = memory.destination(destination, F32)
+        place = None if out is None else out.reshape(tiles, *out_shape)
+        rest = [memory.load(p, F32) for p in placed[2:-1]]
+        direct = place if not rest and sums.activation == "none" else None
+        product = np.matmul(lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.reshape(tiles, *rhs_shape), out=direct)
+        if direct is not None:
+            return
+        if sums.psum_format is not None:
+            product = np.add(product, rest.pop(0).reshape(tiles, *out_shape), out=None if rest else place)
+        if rest:
+            product = product + rest.pop(0).reshape(tiles, 1, blocks, 1, block)
+        if sums.activation == "relu":
+            product = relu(product)
+        elif sums.alpha is not None:
+            product = leaky_relu(product, sums.alpha)
+        if product is not place:
+            memory.store(destination, np.broadcast_to(product, (tiles, *out_shape)).reshape(tiles, -1))
 
     return step
 
