@@ -165,6 +165,8 @@ VALID: dict[str, dict[str, Any]] = {
         "coordinates": "align_corners",
     },
     "scalar_move": {"dst": A, "value": -5},
+    "csr_read": {"dst": A},
+    "csr_write": {"src": A},
     "scalar_add": {"dst": A, "lhs": B, "rhs": C},
     "barrier": {},
 }

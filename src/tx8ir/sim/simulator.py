@@ -20,6 +20,8 @@ from tx8ir.core import Program, VTensorType, ui8
 from tx8ir.dialects.tx8 import (
     Access,
     BarrierOp,
+    CsrReadOp,
+    CsrWriteOp,
     DteArmOp,
     DteSendOp,
     DteWaitOp,
@@ -39,6 +41,7 @@ from tx8ir.target.layout import element_mask, pack, unpack
 
 from .engines import EXECUTORS, Machine, Step
 from .errors import Fault, SimError
+from .exceptions import ExceptionRegisters
 from .issue import Issue, all_issues, nodes_of, stream
 from .mailbox import Mailbox
 from .memory import ByteStore, Memory, Placed
@@ -167,7 +170,8 @@ class Simulator:
         memory.clear()
         self._write_inputs(inputs)
         races = RaceDetector(self.target.tiles) if self.checks else None
-        run = _Run(Machine(self.target, memory, self.seed), races, Mailbox(memory, races))
+        machine = Machine(self.target, memory, self.seed, self._registers())
+        run = _Run(machine, races, Mailbox(memory, races))
         with np.errstate(all="ignore"):
             if schedule is None and not self._has_messages:
                 for leaf, trips in all_issues(self.nodes):
@@ -191,6 +195,11 @@ class Simulator:
         return make_report(decode(self._ops, self.target), self.target)
 
     # -- instructions ---------------------------------------------------------------------------------------------
+
+    def _registers(self) -> ExceptionRegisters | None:
+        """New exception registers, for a program that reads or writes them."""
+        used = any(isinstance(op, (CsrReadOp, CsrWriteOp)) for op in self.instructions)
+        return ExceptionRegisters(self.target.tiles) if used else None
 
     def _execute(self, index: int, op: Instruction, tiles: tuple[int, ...], trips: tuple[int, ...], run: _Run) -> None:
         """Execute an instruction on some of its tiles, which have nothing to wait for any more."""
@@ -280,12 +289,20 @@ class Simulator:
             for i in decoded.checked:
                 memory.check_written(placed[i])
         if decoded.step is not None:
-            decoded.step(run.machine, placed)
+            registers = run.machine.exceptions
+            if registers is None:
+                decoded.step(run.machine, placed)
+            else:
+                finite = registers.finite_operands(op, memory, placed)
+                decoded.step(run.machine, placed)
+                registers.note(op, memory, placed, finite)
             for i in decoded.marked:
                 memory.mark_written(placed[i])
         elif isinstance(op, BarrierOp):
             if run.races is not None:
                 run.races.barrier(op.tiles)
+            if run.machine.exceptions is not None:
+                run.machine.exceptions.barrier(op.tiles)
         elif isinstance(op, DteWaitOp):
             for position in decoded.positions:
                 mailbox.wait(op, position)

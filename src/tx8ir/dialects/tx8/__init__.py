@@ -61,7 +61,7 @@ from .peripheral import (
     RandGenOp,
 )
 from .pooling import PoolIndexOp, UnpoolOp
-from .scalar import ScalarAddOp, ScalarMoveOp
+from .scalar import CsrReadOp, CsrWriteOp, ExceptionFlag, ScalarAddOp, ScalarMoveOp
 from .tensors import (
     REDUCE_AXES,
     REDUCTIONS,
@@ -113,6 +113,8 @@ __all__ = [
     "Conversion",
     "ConvertOp",
     "CountOp",
+    "CsrReadOp",
+    "CsrWriteOp",
     "DmaOp",
     "DteArmOp",
     "DteSendOp",
@@ -120,6 +122,7 @@ __all__ = [
     "DteWaitOp",
     "ElemMaskOp",
     "ElementwiseOp",
+    "ExceptionFlag",
     "Follow",
     "GemmOp",
     "Img2ColOp",
@@ -175,6 +178,8 @@ __all__ = [
     "conv",
     "convert",
     "count",
+    "csr_read",
+    "csr_write",
     "dte_arm",
     "dte_send",
     "dte_store",
@@ -227,7 +232,7 @@ concat, pad, img2col, maskgather, tdma_reshape = ConcatOp, PadOp, Img2ColOp, Mas
 pool_index, unpool, wdma_scatter = PoolIndexOp, UnpoolOp, WdmaScatterOp
 bit_logic, bit2fp, count, arg, lut16, lut32 = BitLogicOp, Bit2FpOp, CountOp, ArgOp, Lut16Op, Lut32Op
 rand_gen, elem_mask, bilinear = RandGenOp, ElemMaskOp, BilinearOp
-scalar_move, scalar_add = ScalarMoveOp, ScalarAddOp
+scalar_move, scalar_add, csr_read, csr_write = ScalarMoveOp, ScalarAddOp, CsrReadOp, CsrWriteOp
 
 DIALECT = Dialect(
     "tx8",

@@ -5,6 +5,7 @@ They keep their place in the order of a tile like every instruction, and wait fo
 
 from __future__ import annotations
 
+import enum
 from typing import ClassVar
 
 from tx8ir.core import attribute
@@ -13,9 +14,18 @@ from tx8ir.target.chip import Engine
 from .access import Access
 from .instruction import Instruction, PerTile, spm_access
 
-CSRS = {"exceptions": 4, "cycle": 8}
-"""Bytes of each register. exceptions: ui32 of `ExceptionFlag` bits; cycle: ui64, the tile's time when it is read."""
 INT32 = (-(1 << 31), (1 << 31) - 1)
+
+
+class ExceptionFlag(enum.IntFlag):
+    """Bits of the exception register: what results of the vector and the neural engine have been [D]."""
+
+    NAN = 1
+    """A result is a NaN."""
+    INFINITY = 2
+    """A result is infinite."""
+    OVERFLOW = 4
+    """A result is infinite, and no element of the operands was infinite or a NaN."""
 
 
 class ScalarOp(Instruction):
@@ -59,4 +69,26 @@ class ScalarAddOp(ScalarOp, name="tx8.scalar_add"):
         return spm_access("lhs", self.lhs, 4), *rhs, spm_access("dst", self.dst, 4, writes=True)
 
 
-OPS = (ScalarMoveOp, ScalarAddOp)
+class CsrReadOp(ScalarOp, name="tx8.csr_read"):
+    """`dst = exceptions`, one ui32: the flags of what the tile executed before its latest barrier; see `ExceptionFlag`.
+
+    Flags stay until they are written. Engines overlap, so that only a barrier says that an instruction has raised its
+    flags. Of an element-wise instruction all `count` elements count, of a blocked tensor not the padding lanes.
+    """
+
+    dst: PerTile = attribute(doc="SPM address of the result")
+
+    def effects(self) -> tuple[Access, ...]:
+        return (spm_access("dst", self.dst, 4, writes=True),)
+
+
+class CsrWriteOp(ScalarOp, name="tx8.csr_write"):
+    """`exceptions = src & 7`: clears or sets the flags that `tx8.csr_read` reads."""
+
+    src: PerTile = attribute(doc="SPM address of the flags, one ui32")
+
+    def effects(self) -> tuple[Access, ...]:
+        return (spm_access("src", self.src, 4),)
+
+
+OPS = (ScalarMoveOp, ScalarAddOp, CsrReadOp, CsrWriteOp)

@@ -8,16 +8,21 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from tx8ir.dialects.tx8 import Instruction
+from tx8ir.sim.exceptions import ExceptionRegisters
 from tx8ir.sim.memory import Memory, Placed
 from tx8ir.target.chip import Target
 
 
 class Machine:
-    """What steps run on: the memories, the chip, and the generator for stochastic rounding."""
+    """What steps run on: the memories, the chip, the generator for stochastic rounding, and the exception registers.
 
-    __slots__ = ("memory", "rng", "target")
+    `exceptions` is None where no instruction of the program reads or writes them.
+    """
 
-    def __init__(self, target: Target, memory: Memory, seed: int) -> None:
+    __slots__ = ("exceptions", "memory", "rng", "target")
+
+    def __init__(self, target: Target, memory: Memory, seed: int, exceptions: ExceptionRegisters | None = None) -> None:
+        self.exceptions = exceptions
         self.target = target
         self.memory = memory
         self.rng = np.random.default_rng(seed)

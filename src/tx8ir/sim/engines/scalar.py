@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tx8ir.dialects.tx8 import ScalarAddOp, ScalarMoveOp
+from tx8ir.dialects.tx8 import CsrReadOp, CsrWriteOp, ExceptionFlag, ScalarAddOp, ScalarMoveOp
 from tx8ir.sim.memory import Placed
-from tx8ir.target.formats import I32
+from tx8ir.target.formats import I32, UI32
 
 from .registry import Machine, Step, executes
 
@@ -34,5 +34,30 @@ def decode_scalar_add(op: ScalarAddOp) -> Step:
         memory = machine.memory
         rhs = memory.load(sources[0], I32) if value is None else np.array(value, np.int32)
         memory.store(dst, memory.load(lhs, I32) + rhs)
+
+    return step
+
+
+@executes(CsrReadOp)
+def decode_csr_read(op: CsrReadOp) -> Step:
+    """Write the readable flags of each tile."""
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        (dst,) = placed
+        assert machine.exceptions is not None  # the program has this instruction
+        machine.memory.store(dst, machine.exceptions.readable[list(dst.tiles)][:, None])
+
+    return step
+
+
+@executes(CsrWriteOp)
+def decode_csr_write(op: CsrWriteOp) -> Step:
+    """Replace the readable flags of each tile."""
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        (src,) = placed
+        assert machine.exceptions is not None  # the program has this instruction
+        flags = machine.memory.load(src, UI32)[:, 0]
+        machine.exceptions.readable[list(src.tiles)] = flags & np.uint32(~ExceptionFlag(0))
 
     return step
