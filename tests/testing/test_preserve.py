@@ -1,0 +1,262 @@
+"""The oracle for passes: what it compares, whom it blames, how small failures get; and every pass of the library."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, Phase, find, given, settings
+
+import tx8ir
+from tx8ir.core import Builder, Program
+from tx8ir.dialects import builtin, cf, func, pd, scf
+from tx8ir.interpreter import EvaluationError
+from tx8ir.testing import Promise, assert_preserves, check, draw_inputs, observe
+from tx8ir.testing.inputs import FLAVOURS
+from tx8ir.testing.programs import EVERYTHING, LOWERABLE, VALUES, tensor_programs
+
+SUBTRACT = """
+module {
+  func.func @main(%x: !pd.vtensor<2xf32>, %y: !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> {
+    %0 = "pd.relu"(%x) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    %1 = "pd.subtract"(%0, %y) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    %2 = "pd.exp"(%1) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    return %2 : !pd.vtensor<2xf32>
+  }
+}
+"""
+WRITES = """
+module {
+  func.func @main(%x: !pd.tensor<2xf32>) {
+    %0 = "pd.exp_"(%x) : (!pd.tensor<2xf32>) -> !pd.tensor<2xf32>
+    return
+  }
+}
+"""
+SWAPPING = """
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.dialects import pd
+from tx8ir.transforms import Pass, register_pass
+
+
+@register_pass
+@attrs.frozen
+class Swap(Pass):
+    name: ClassVar[str] = "swap-operands"
+
+    def run(self, program):
+        for op in program.module.walk():
+            if isinstance(op, pd.SubtractOp):
+                op.set_operands([op.y, op.x])
+"""
+
+
+def swap_operands(program: Program) -> None:
+    for op in program.module.walk():
+        if isinstance(op, pd.SubtractOp):
+            op.set_operands([op.y, op.x])
+
+
+def drop_writes(program: Program) -> None:
+    for op in list(program.module.walk()):
+        if isinstance(op, pd.InplaceOp):
+            op.replace_with(op.operands[0])
+
+
+def test_a_pass_that_keeps_every_answer_passes() -> None:
+    result = check(tx8ir.parse(SUBTRACT), "canonicalize,cse,dce")
+    assert result.passed
+    assert str(result) == "canonicalize, cse, dce: answers are the same (bits) on 3 sets of inputs"
+
+
+def test_the_first_pass_that_changes_an_answer_is_named_and_program_and_pipeline_are_reduced() -> None:
+    found = check(tx8ir.parse(SUBTRACT), ["canonicalize", swap_operands, "dce"]).counterexample
+    assert found is not None
+    assert found.failure.kind == "answer"
+    assert [stage.name for stage in found.stages] == ["swap_operands"]
+    assert found.operations == 1
+    assert found.original == (3, 3)
+
+
+def test_final_contents_of_inputs_are_compared() -> None:
+    with pytest.raises(AssertionError, match=r"pass 'drop_writes' changes an answer: input '\w+'"):
+        assert_preserves(drop_writes, tx8ir.parse(WRITES))
+
+
+def test_a_pass_that_raises_or_leaves_an_invalid_program_fails() -> None:
+    def raises(program: Program) -> None:
+        raise KeyError("no such thing")
+
+    def breaks(program: Program) -> None:
+        program.main.body.block.terminator.erase()
+
+    for run, kind in ((raises, "error"), (breaks, "invalid")):
+        found = check(tx8ir.parse(SUBTRACT), run, reduce=False).counterexample
+        assert found is not None
+        assert found.failure.kind == kind
+
+
+def test_a_loop_that_no_longer_ends_fails() -> None:
+    text = str(_loop())
+
+    def forever(program: Program) -> None:
+        for op in program.module.walk():
+            if isinstance(op, scf.ConditionOp):
+                with Builder.before(op):
+                    op.set_operand(0, pd.full(shape=(), value=1.0, dtype=tx8ir.core.i1).out)
+
+    found = check(tx8ir.parse(text), forever).counterexample
+    assert found is not None
+    assert found.failure.kind == "evaluation"
+
+
+def _loop() -> Program:
+    return find(tensor_programs(EVERYTHING), lambda p: any(isinstance(op, scf.WhileOp) for op in p.module.walk()))
+
+
+def test_signs_of_zero_count_where_they_are_promised() -> None:
+    def add_zero(program: Program) -> None:
+        argument = program.main.body.block.args[0]
+        with Builder.at_start(program.main.body.block):
+            same = pd.add(argument, pd.full(shape=(), value=0.0))
+        program.main.body.block.terminator.set_operands([same.out])
+
+    text = """
+module {
+  func.func @main(%x: !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> {
+    return %x : !pd.vtensor<2xf32>
+  }
+}
+"""
+    inputs = {"arg0": np.array([-0.0, 1.0], np.float32)}
+    assert not check(tx8ir.parse(text), add_zero, inputs=inputs).passed
+    assert check(tx8ir.parse(text), add_zero, inputs=inputs, promise=Promise.VALUES).passed
+
+
+def test_a_sum_in_another_order_is_within_rounding_and_another_sum_is_not() -> None:
+    text = """
+module {
+  func.func @main(%x: !pd.vtensor<64xf32>) -> !pd.vtensor<f32> {
+    %0 = "pd.sum"(%x) {axis = array<i64: 0>, keepdim = false} : (!pd.vtensor<64xf32>) -> !pd.vtensor<f32>
+    return %0 : !pd.vtensor<f32>
+  }
+}
+"""
+
+    def in_halves(program: Program, scale: float = 1.0) -> None:
+        for op in list(program.module.walk()):
+            if isinstance(op, pd.SumOp):
+                with Builder.before(op):
+                    low, high = pd.split(op.x, sections=(32, 32)).outs
+                    parts = [pd.sum(v, axis=(0,)) for v in (low, high)]
+                    new = pd.scale(pd.add(*parts), scale=scale)
+                op.replace_with(new)
+
+    inputs = {"arg0": np.random.default_rng(3).standard_normal(64).astype(np.float32)}
+    assert check(tx8ir.parse(text), in_halves, promise=Promise.ROUNDING).passed
+    assert not check(tx8ir.parse(text), lambda p: in_halves(p, 1.0001), promise=Promise.ROUNDING, inputs=inputs).passed
+
+
+def test_the_script_of_a_counterexample_fails_in_the_same_way(tmp_path: Path) -> None:
+    (tmp_path / "swapping.py").write_text(SWAPPING, encoding="utf-8")
+    (tmp_path / "search.py").write_text(
+        f"import tx8ir, swapping\nfrom tx8ir.testing import check\n"
+        f"print(check(tx8ir.parse('''{SUBTRACT}'''), 'cse,swap-operands').counterexample.script)\n",
+        encoding="utf-8",
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])}
+    made = subprocess.run([sys.executable, tmp_path / "search.py"], capture_output=True, text=True, env=env)
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "failing.py").write_text(made.stdout, encoding="utf-8")
+    ran = subprocess.run([sys.executable, tmp_path / "failing.py"], capture_output=True, text=True, env=env)
+    assert ran.returncode == 1
+    assert "AssertionError: pass 'swap-operands' changes an answer" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(scf.IfOp, marks=pytest.mark.nightly),
+        pd.InplaceOp,
+        *(
+            pytest.param(kind, marks=pytest.mark.nightly)
+            for kind in (scf.WhileOp, cf.CondBranchOp, func.CallOp, builtin.CombineOp, builtin.SetParameterOp)
+        ),
+    ],
+    ids=lambda kind: kind.__name__,
+)
+def test_programs_have_every_feature_and_shrink(kind: type) -> None:
+    quick = settings(max_examples=500, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    has = find(tensor_programs(), lambda p: any(isinstance(op, kind) for op in p.module.walk()), settings=quick)
+    assert sum(1 for _ in has.module.walk()) <= 16
+
+
+@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@given(tensor_programs())
+def test_programs_can_be_evaluated_and_printed(program: Program) -> None:
+    for flavour in FLAVOURS:
+        observe(program, draw_inputs(program, 0, flavour))
+    assert str(tx8ir.parse(str(program))) == str(program)
+
+
+@settings(max_examples=10, suppress_health_check=list(HealthCheck))
+@given(tensor_programs(LOWERABLE, level="tx8be", max_ops=6))
+def test_backend_graphs_can_be_evaluated(program: Program) -> None:
+    assert any(op.name.startswith("tx8be.") for op in program.module.walk())
+    observe(program, draw_inputs(program))
+
+
+def test_a_program_that_cannot_be_evaluated_is_no_counterexample() -> None:
+    text = """
+module {
+  func.func @main(%x: !pd.vtensor<2xi32>) -> !pd.vtensor<2xi32> {
+    %0 = "pd.full"() {dtype = i32, shape = array<i64>, value = 0.0 : f64} : () -> !pd.vtensor<i32>
+    %1 = "pd.divide"(%x, %0) : (!pd.vtensor<2xi32>, !pd.vtensor<i32>) -> !pd.vtensor<2xi32>
+    return %1 : !pd.vtensor<2xi32>
+  }
+}
+"""
+    with pytest.raises(EvaluationError, match="an integer is divided by 0"):
+        check(tx8ir.parse(text), "cse")
+
+
+# --- every pass of tx8ir.transforms ---------------------------------------------------------------------------------
+
+PASSES = [
+    ("cse", EVERYTHING, Promise.BITS),
+    ("dce", EVERYTHING, Promise.BITS),
+    ("canonicalize", EVERYTHING, Promise.BITS),
+    ("constant-fold", EVERYTHING, Promise.BITS),
+    ("nhwc", VALUES, Promise.BITS),
+    ("canonicalize,constant-fold,cse,dce", EVERYTHING, Promise.BITS),
+]
+
+
+def _campaign(pipeline: str, features: object, promise: Promise, examples: int) -> None:
+    @settings(
+        max_examples=examples, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck),
+        derandomize=examples < 1000, database=None,
+    )  # fmt: skip
+    @given(tensor_programs(features))
+    def preserved(program: Program) -> None:
+        assert_preserves(pipeline, program, promise=promise)
+
+    preserved()
+
+
+@pytest.mark.parametrize(("pipeline", "features", "promise"), PASSES, ids=[p[0] for p in PASSES])
+def test_passes_preserve_programs(pipeline: str, features: object, promise: Promise) -> None:
+    _campaign(pipeline, features, promise, 34)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(("pipeline", "features", "promise"), PASSES, ids=[p[0] for p in PASSES])
+def test_passes_preserve_thousands_of_programs(pipeline: str, features: object, promise: Promise) -> None:
+    _campaign(pipeline, features, promise, 5000)
