@@ -443,7 +443,7 @@ class TestConversion:
     def test_python_values_become_attributes(self, value, attribute):
         assert as_attribute(value) is attribute
 
-    @pytest.mark.parametrize("value", [object(), {1}, 1j, b"x", range(3)], ids=repr)
+    @pytest.mark.parametrize("value", [pytest.param(object(), id="object"), {1}, 1j, b"x", range(3)], ids=repr)
     def test_other_values_have_none(self, value):
         with pytest.raises(TypeError, match=f"no attribute holds a {type(value).__name__}"):
             as_attribute(value)
