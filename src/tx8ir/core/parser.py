@@ -192,6 +192,8 @@ class Parser(AttributeParser):
                 else:
                     expected = 1 if count is None else int(count)
                 # Results without a name are allowed when nobody uses them.
+                if expected == 0 and name is not None:
+                    self.fail("the number of results is at least 1", match.start(2))
                 if name is not None and len(results) != expected:
                     self.fail(f"{op_name} has {len(results)} result types for {expected} results", match.start(6))
                 start = match.start(3) - 1
