@@ -23,7 +23,7 @@ from .memory import ByteStore, Part, Placed
 ScalarT = TypeVar("ScalarT", bound=np.integer[Any])
 
 _NOBODY, _SEVERAL = -1, -2
-_RECORD_LIMIT = 256
+_RECORD_LIMIT = 24
 
 
 @attrs.define(eq=False)
