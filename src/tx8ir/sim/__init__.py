@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from .debugger import Debugger
 from .errors import SimError
 from .report import PathStep, Roofline, SimReport, SourceRow
 from .scheduler import Interleaved, Lockstep, Schedule
 from .simulator import Execution, SimResult, Simulator, time_program
 
 __all__ = [
+    "Debugger",
     "Execution",
     "Interleaved",
     "Lockstep",

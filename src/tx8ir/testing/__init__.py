@@ -2,6 +2,7 @@
 
 - `check`: is what the simulator computed what the source program says? And does each pass of a pipeline keep it?
 - `assert_preserves`: the same of one pass, as an assertion that fails with the smallest program and a script.
+- `first_divergence`: the first value that the chip holds otherwise than the interpreter, and the instruction.
 - `programs`: Hypothesis strategies for tensor programs that can be evaluated (needs the extra `test`).
 - `strategies`: Hypothesis strategies for types, attributes and whole programs (needs the extra `test`).
 - `dialect`: a small dialect with one of everything an operation can have, and a context that knows it.
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from tx8ir.testing.counterexample import Counterexample, Failure, PassLike, Stage
 from tx8ir.testing.differential import CheckResult, OutputCheck, check_outputs, random_inputs, ulp
+from tx8ir.testing.divergence import Divergence, first_divergence
 from tx8ir.testing.inputs import draw_inputs
 from tx8ir.testing.observe import Difference, Observation, Promise, observe
 from tx8ir.testing.preserve import PipelineCheck, assert_preserves, check
@@ -23,8 +25,10 @@ __all__ = [
     "CheckResult",
     "Counterexample",
     "Difference",
+    "Divergence",
     "draw_inputs",
     "Failure",
+    "first_divergence",
     "Observation",
     "observe",
     "OutputCheck",
