@@ -37,7 +37,6 @@ def decode_pool_index(op: PoolIndexOp) -> Step:
             strict=True,
         ):
             better = beats(values, best) | (where < 0) | (np.isnan(values) & ~np.isnan(best))
-            better &= place >= 0
             np.copyto(best, values, where=better)
             np.copyto(where, place, where=better)
         machine.memory.store_tensor(dst, narrow(best, format))
