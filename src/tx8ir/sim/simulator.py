@@ -42,6 +42,7 @@ from tx8ir.target.layout import element_mask, pack, unpack
 from .engines import EXECUTORS, Machine, Step
 from .errors import Fault, SimError
 from .exceptions import ExceptionRegisters
+from .flags import FlagRow, Flags
 from .issue import Issue, all_issues, nodes_of, stream
 from .mailbox import Mailbox
 from .memory import ByteStore, Memory, Placed
@@ -58,6 +59,8 @@ class SimResult:
     """Outputs by name, in their declared types, and what the run cost (computed when it is first asked for)."""
 
     outputs: Mapping[str, Array]
+    flags: tuple[FlagRow, ...]
+    """Where arithmetic first gave a NaN or an infinity on each tile; empty without checks."""
     _simulator: Simulator = attrs.field(repr=False, alias="simulator")
 
     @property
@@ -102,6 +105,7 @@ class _Run:
     machine: Machine
     races: RaceDetector | None
     mailbox: Mailbox
+    flags: Flags
 
 
 class Simulator:
@@ -145,6 +149,7 @@ class Simulator:
         self._ops = ops
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
+        self._flags = Flags()
 
     def run(self, inputs: Mapping[str, Array], schedule: Schedule | None = None) -> SimResult:
         """Execute the program once, on fresh memories.
@@ -168,10 +173,11 @@ class Simulator:
         """
         memory = self.memory
         memory.clear()
+        self._flags = Flags()
         self._write_inputs(inputs)
         races = RaceDetector(self.target.tiles) if self.checks else None
         machine = Machine(self.target, memory, self.seed, self._registers())
-        run = _Run(machine, races, Mailbox(memory, races))
+        run = _Run(machine, races, Mailbox(memory, races), self._flags)
         with np.errstate(all="ignore"):
             if schedule is None and not self._has_messages:
                 for leaf, trips in all_issues(self.nodes):
@@ -187,7 +193,7 @@ class Simulator:
 
     def result(self) -> SimResult:
         """The outputs that the memories hold. Raises SimError when an element of one was never written."""
-        return SimResult({op.port_name: _read_output(self.memory, op) for op in self.outputs}, self)
+        return SimResult({op.port_name: _read_output(self.memory, op) for op in self.outputs}, self._flags.rows(), self)
 
     @cached_property
     def report(self) -> SimReport:
@@ -298,6 +304,8 @@ class Simulator:
                 registers.note(op, memory, placed, finite)
             for i in decoded.marked:
                 memory.mark_written(placed[i])
+            if self.checks:
+                run.flags.look(memory, op, index, placed)
         elif isinstance(op, BarrierOp):
             if run.races is not None:
                 run.races.barrier(op.tiles)
