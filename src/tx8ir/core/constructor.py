@@ -32,8 +32,10 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
         "take_region": _take_region, "discard": discard, "inferred": d.inferred,
     }  # fmt: skip
     params = ["self"]
-    for f in d.operands:
-        params.append({"one": f.name, "optional": f"{f.name}=None", "many": f"{f.name}=()"}[f.count])
+    last_required = max((i for i, f in enumerate(d.operands) if f.count == "one"), default=-1)
+    for i, f in enumerate(d.operands):  # one before a required one has no default, as in any Python signature
+        default = {"one": "", "optional": "=None", "many": "=()"}[f.count]
+        params.append(f.name if i < last_required else f.name + default)
     keyword: list[str] = []
     for f in d.attributes:
         if f.default is not MISSING:

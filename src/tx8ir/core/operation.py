@@ -109,6 +109,8 @@ class Operation(Displayable):
             if not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
                 raise IrError(f"the type of result {number} of the new {cls.name} is a Type, not {type!r}")
         for number, region in enumerate(regions):
+            if getattr(region, "_blocks", None) is None:
+                raise IrError(f"region {number} of the new {cls.name} is a Region, not {region!r}")
             if region._parent is not None:
                 raise IrError(f"region {number} of the new {cls.name} belongs to a {region._parent.name} already")
             if any(region is other for other in regions[:number]):
