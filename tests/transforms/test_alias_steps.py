@@ -298,3 +298,32 @@ def test_statistics_that_training_writes_are_no_constants(passes: str) -> None:
     assert_same(once, {k: v for k, v in state(program).items() if k in once})
     program.weights["mean"].data = np.array([7.0, 7.0], np.float32)
     assert not np.array_equal(state(program)["output result0"], once["output result0"])
+
+
+VIEW_OF_A_CARRIED_TENSOR_AS_CONDITION = """module {
+  func.func @main(%a: !pd.tensor<1xi1>, %n: !pd.vtensor<i32>, %go: !pd.vtensor<i1>) -> () {
+    %0:2 = "scf.while"(%n, %a) ({
+    ^bb0(%i: !pd.vtensor<i32>, %t: !pd.tensor<1xi1>):
+      "scf.condition"(%go, %i, %t) : (!pd.vtensor<i1>, !pd.vtensor<i32>, !pd.tensor<1xi1>) -> ()
+    }, {
+    ^bb0(%i: !pd.vtensor<i32>, %t: !pd.tensor<1xi1>):
+      "scf.yield"(%i, %t) : (!pd.vtensor<i32>, !pd.tensor<1xi1>) -> ()
+    }) : (!pd.vtensor<i32>, !pd.tensor<1xi1>) -> (!pd.vtensor<i32>, !pd.tensor<1xi1>)
+    %1 = "pd.slice"(%0#1) {axes = array<i64: 0>, decrease_axis = array<i64: 0>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<1xi1>) -> !pd.tensor<i1>
+    "scf.if"(%1) ({
+      "scf.yield"() : () -> ()
+    }, {
+      "scf.yield"() : () -> ()
+    }) : (!pd.tensor<i1>) -> ()
+    return
+  }
+}
+"""  # noqa: E501
+
+
+def test_a_condition_that_views_a_carried_tensor_becomes_a_value_with_it() -> None:
+    program = parse(VIEW_OF_A_CARRIED_TENSOR_AS_CONDITION)
+    program.verify()
+    PassManager.parse("fold-copies").run(program)
+    branch = next(op for op in program.module.walk() if op.name == "scf.if")
+    assert str(branch.operands[0].type) == "!pd.vtensor<i1>"

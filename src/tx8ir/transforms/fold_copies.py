@@ -203,10 +203,15 @@ class _Folding:
             if not self._is_stable(value):
                 continue
             taken = _taken(op, index)
-            if any(target in self.chosen for target in taken) or _reads_any(op):
+            is_lost = not self._is_tensor(value)
+            if (
+                any(target in self.chosen for target in taken)
+                or _reads_any(op)
+                or (is_lost and _is_condition(op, index))
+            ):
                 if value not in self.chosen:
                     op.set_operand(index, self.shadow(value))
-            elif not self._is_tensor(value) and not _is_condition(op, index):
+            elif is_lost:
                 if value not in tensors:
                     shadow = self.shadow(value)
                     with at_location(op.location), Builder.before(op):
