@@ -129,7 +129,7 @@ FAULTS_IN_OPS = {
         bool(op.info.required_attributes) and op.remove_attribute(op.info.required_attributes[0])
     ),
     "the segments do not add up": lambda op: (
-        "operandSegmentSizes" in op.attributes and op.set_attribute("operandSegmentSizes", (1, 1, 1, 1))
+        "operandSegmentSizes" in op.attributes and op.set_attribute("operandSegmentSizes", (1, 1, 1, 9))
     ),
 }
 
