@@ -110,7 +110,10 @@ def test_a_race_names_both_instructions_the_tile_and_the_byte() -> None:
     memory = Memory(TX8, [ByteStore("scratch", BASE, SIZE, "scratch")])
     detector = RaceDetector(TX8.tiles)
     record(detector, memory, write(0, 8), (2, 3), 0)
-    message = "race: tile 7 reads DDR byte 0x280000008, which tile 3 wrote in instruction 0, with no barrier or message between them"
+    message = (
+        "race: tile 7 reads DDR byte 0x280000008, which tile 3 wrote in instruction 0, "
+        "with no barrier or message between them"
+    )
     with pytest.raises(Fault) as caught:
         record(detector, memory, write(4, writes=False, nbytes=8), (7,), 5)
     assert caught.value.message == message
