@@ -20,7 +20,7 @@ def test_memory_map():
 
 
 def test_codes():
-    assert [engine.value for engine in Engine] == ["CT", "NE", "RDMA", "WDMA", "TDMA"]
+    assert [engine.value for engine in Engine] == ["CT", "NE", "RDMA", "WDMA", "TDMA", "DTE", "SCALAR"]
     assert [family.name for family in Family] == ["CGRA", "NEUR", "RDMA", "WDMA", "TDMA", "SCALAR", "DTE", "CSR"]
     assert [family.value for family in Family] == list(range(8))
     assert (MemoryScope.DDR, MemoryScope.SPM, MemoryScope.DDR3D) == (0, 1, 2)

@@ -167,8 +167,15 @@ def test_equal_groups_reuse_a_result(second: str, template: int, searched: int) 
 
 
 @pytest.mark.parametrize(
-    ("stages", "steps", "buffers", "cycles"),
-    [((10, 20, 5), 1, 1, 35), ((10, 20, 5), 4, 1, 140), ((10, 20, 5), 4, 2, 95), ((40, 20, 5), 3, 2, 145)],
+    ("stages", "steps", "buffers", "startup", "cycles"),
+    [
+        ((10, 20, 5), 1, 1, 0, 35),
+        ((10, 20, 5), 4, 1, 0, 140),
+        ((10, 20, 5), 4, 2, 0, 95),  # the compute stage sets the pace
+        ((40, 20, 5), 3, 2, 5, 145),  # load and store together, less one start-up
+        ((40, 20, 5), 3, 2, 0, 155),
+        ((40, 20, 0), 3, 2, 5, 140),  # nothing is stored: only the loads
+    ],
 )
-def test_pipelined_cycles(stages: tuple[int, int, int], steps: int, buffers: int, cycles: int) -> None:
-    assert pipelined_cycles(*stages, steps, buffers) == cycles
+def test_pipelined_cycles(stages: tuple[int, int, int], steps: int, buffers: int, startup: int, cycles: int) -> None:
+    assert pipelined_cycles(*stages, steps, buffers, startup) == cycles

@@ -56,16 +56,18 @@ class _FormCost:
     legal: bool
 
 
-def pipelined_cycles(load: int, compute: int, store: int, steps: int, buffers: int) -> int:
+def pipelined_cycles(load: int, compute: int, store: int, steps: int, buffers: int, startup: int = 0) -> int:
     """Cycles of `steps` equal steps of three stages on three engines.
 
     With one buffer the stages of a step wait for each other and for the next step's; with two the longest stage sets
-    the pace (compiler.md §6).
+    the pace (compiler.md §6). A load and a store at the same time share the bandwidth of DDR, so that together they
+    take the time of both but for one `startup`, which passes before bytes flow.
     """
     one = load + compute + store
     if steps <= 1 or buffers == 1:
         return one * max(steps, 1)
-    return one + (steps - 1) * max(load, compute, store)
+    moving = load + store - startup if load and store else 0
+    return one + (steps - 1) * max(load, compute, store, moving)
 
 
 class Pricer:
@@ -141,7 +143,9 @@ class Pricer:
         moving = sum(c for i, c in enumerate(worst.loads) if i not in kept)
         once = sum(c for i, c in enumerate(worst.loads) if i in kept)
         longest = max(once + steps * moving, steps * worst.compute, steps * worst.store)
-        return once + pipelined_cycles(moving, worst.compute, worst.store, steps, buffers), longest
+        startup = cost.dma_startup(self.target, 0)
+        cycles = pipelined_cycles(moving, worst.compute, worst.store, steps, buffers, startup)
+        return once + cycles, longest
 
     def _cost(self, key: tuple[object, ...], form: GroupSlice) -> _FormCost:
         found = self._forms.get(key)
