@@ -38,9 +38,9 @@ LIMIT_SECONDS = 240.0
 MEMORY_TARGET, IMPORT_TARGET = 500.0, 40.0
 
 
-def run(library: str, workload: str, n: int) -> float | None:
+def run(library: str, workload: str, n: int, repetitions: int) -> float | None:
     """One figure from a fresh process; None when the library lacks the workload or takes too long."""
-    command = [sys.executable, str(HERE / LIBRARIES[library]), workload, str(n)]
+    command = [sys.executable, str(HERE / LIBRARIES[library]), workload, str(n), "--repetitions", str(repetitions)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     except subprocess.TimeoutExpired:
@@ -111,6 +111,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000")
     parser.add_argument("--only", default="")
+    parser.add_argument("--repetitions", type=int, default=3, help="of which the best counts")
     parser.add_argument("--output", type=Path, default=HERE.parent / "docs" / "benchmarks")
     args = parser.parse_args()
     sizes = [int(s) for s in args.sizes.split(",")]
@@ -121,12 +122,12 @@ def main() -> None:
         for n in sizes if workload in TARGETS else [sizes[-1]]:
             for library in LIBRARIES:
                 if workload == "bytes per operation":
-                    figure = run(library, "memory", n)
+                    figure = run(library, "memory", n, 1)
                 elif workload == "import, ms":
-                    seconds = run(library, "import", n)
+                    seconds = run(library, "import", n, 1)
                     figure = None if seconds is None else seconds * 1000
                 else:
-                    figure = per_operation(workload, n, run(library, workload, n))
+                    figure = per_operation(workload, n, run(library, workload, n, args.repetitions))
                 by_library[library][str(n)] = figure
             figures = " ".join(f"{k} {show(v[str(n)], 3):>9}" for k, v in by_library.items())
             print(f"{workload:20s} {n:8,d} {figures}")
@@ -141,8 +142,10 @@ def main() -> None:
     lines = [" | ".join(["", *row, ""]).strip() for row in (head, ["---"] * len(head), *rows)]
     text = (
         "# The IR core beside its peers\n\n"
-        "µs per operation (per use for replacing uses), garbage collector on, best of three, each library in its own\n"
-        f"process. Written by `make bench-ir`.\n\n{machine}\n\n" + "\n".join(lines) + "\n\n![bars](ir.svg)\n"
+        "µs per operation (per use for replacing uses), garbage collector on, "
+        f"best of {args.repetitions}, each library in its own\nprocess. Written by `make bench-ir`.\n\n{machine}\n\n"
+        + "\n".join(lines)
+        + "\n\n![bars](ir.svg)\n"
     )
     print(text)
     args.output.mkdir(parents=True, exist_ok=True)
