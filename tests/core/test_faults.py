@@ -144,7 +144,11 @@ FAULTS_IN_BLOCKS = {
     "an argument names another block": lambda block: bool(block._args) and setattr(block._args[0], "_owner", Block()),
     "an argument has a wrong index": lambda block: bool(block._args) and setattr(block._args[0], "index", 3),
     "an argument changed its type": lambda block: (
-        bool(block._args) and block.parent_op.name == "func.func" and setattr(block._args[0], "type", bf16)
+        bool(block._args)
+        and block.parent_op.name == "func.func"
+        and block.parent.blocks[0] is block  # the types of another block are its own, until something branches to it
+        and block._args[0].type is not bf16
+        and setattr(block._args[0], "type", bf16)
     ),
     "its region has it twice": lambda block: block.parent._blocks.append(block),
     "its region names another operation": lambda block: setattr(block.parent, "_parent", stranger().owner),
