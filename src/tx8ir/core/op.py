@@ -4,7 +4,6 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Final, cast, dataclass_transform
 
@@ -26,7 +25,7 @@ from .fields import (
     variadic_operand,
 )
 from .interfaces import Interface
-from .location import STATE, at_location, python_location
+from .location import at_location, caller_location
 from .operation import Operation, OpInfo
 from .traits import Trait
 
@@ -41,11 +40,7 @@ def _first_init(self: Op, *args: Any, **kwargs: Any) -> None:
     """Stands in for the constructor until the first call, because generating all of them at import would be slow."""
     cls = type(self)
     setattr(cls, "__init__", generate_constructor(cls.definition))  # noqa: B010
-    location = STATE.location
-    if location is None:
-        frame = sys._getframe(1)
-        location = python_location(frame.f_code, frame.f_lasti)
-    with at_location(location):
+    with at_location(caller_location()):
         self.__init__(*args, **kwargs)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 from .attributes import EMPTY_DICT, DictAttr
 from .display import Displayable
 from .errors import IrError
-from .location import STATE, Location, fuse, python_location
+from .location import Location, caller_location, fuse, python_location
 from .types import Type
 from .value import ErasedValue, OpOperand, OpResult, Value, as_value, link, unlink
 
@@ -118,10 +118,7 @@ class Operation(Displayable):
         for number, block in enumerate(successors):
             _require_block(block, f"successor {number} of the new {cls.name}")
         if location is None:
-            location = STATE.location
-            if location is None:
-                frame = sys._getframe(1)
-                location = python_location(frame.f_code, frame.f_lasti)
+            location = caller_location()
         attrs = DictAttr(attributes) if attributes else EMPTY_DICT
         return create_unchecked(cls, values, result_types, attrs, tuple(regions), tuple(successors), location)
 
