@@ -34,6 +34,7 @@ from .pass_manager import (
     option,
     register_pass,
 )
+from .promise import Promise
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
@@ -74,6 +75,7 @@ __all__ = [
     "PassRun",
     "pattern",
     "PipelineReport",
+    "Promise",
     "register_pass",
     "rewrite_greedily",
     "RewritePattern",

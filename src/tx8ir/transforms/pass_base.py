@@ -15,6 +15,7 @@ from tx8ir.core import IrError, Operation, Program
 
 from .analysis import AnalysisManager
 from .options import is_expressible, option_fields, print_options
+from .promise import Promise
 from .rewriter import RewritePattern
 
 
@@ -43,6 +44,8 @@ class Pass(ABC):
     """Other names under which a pipeline may have it."""
     preserves: ClassVar[frozenset[type[Any]]] = frozenset()
     """Analyses that are still right after the pass, whatever it did."""
+    promise: ClassVar[Promise] = Promise.BITS
+    """What the pass keeps of the numbers a program gives; `tx8ir.testing` checks it on generated programs."""
 
     _analyses: AnalysisManager = attrs.field(factory=AnalysisManager, init=False, eq=False, repr=False)
     _counts: Counter[str] = attrs.field(factory=lambda: Counter[str](), init=False, eq=False, repr=False)
