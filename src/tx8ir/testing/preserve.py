@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tx8ir.core import IrError, Program, RankedTensor
+from tx8ir.core.equality import structurally_equal
 from tx8ir.executable import CompileOptions
 from tx8ir.interpreter import EvaluationError, Precision
 from tx8ir.target.chip import TX8, Target
@@ -41,12 +42,16 @@ class PipelineCheck:
         runs: on how many sets of inputs the program was evaluated.
         promise: what was compared.
         counterexample: the reduced failure, or None when every pass preserves the program.
+        after: the program after the passes, up to the one that failed.
+        changed: whether the passes changed its graph.
     """
 
     stages: tuple[Stage, ...]
     runs: int
     promise: Promise
     counterexample: Counterexample | None
+    after: Program
+    changed: bool
 
     @property
     def passed(self) -> bool:
@@ -123,13 +128,15 @@ def check(
     stages = stages_of(pipeline)
     given = None if inputs is None else {name: np.asarray(array) for name, array in inputs.items()}
     runs = _runs(program, given, promise, seed)
-    failure = _first_failure(program, stages, runs, promise)
+    after = program.clone()
+    failure = _first_failure(after, stages, runs, promise)
+    changed = structurally_equal(program.module, after.module) is not None
     counterexample = None
     if failure is not None:
         counterexample = Counterexample(program.clone(), stages, failure, promise)
         if reduce:
             counterexample = _reduce(counterexample, seed)
-    return PipelineCheck(stages, len(runs), promise, counterexample)
+    return PipelineCheck(stages, len(runs), promise, counterexample, after, changed)
 
 
 def assert_preserves(
@@ -140,17 +147,19 @@ def assert_preserves(
     promise: Promise = Promise.BITS,
     seed: int = 0,
     reduce: bool = True,
-) -> None:
-    """Asserts that a pass or pipeline preserves what a program computes; see `check` for the arguments.
+) -> PipelineCheck:
+    """Asserts that a pass or pipeline preserves what a program computes; see `check` for the arguments and the result.
 
     Raises:
         AssertionError: it does not. The text says which pass changes which answer, on which inputs, and holds the
             reduced program and a script that fails in the same way.
     """
-    found = check(program, pass_, inputs=inputs, promise=promise, seed=seed, reduce=reduce).counterexample
+    result = check(program, pass_, inputs=inputs, promise=promise, seed=seed, reduce=reduce)
+    found = result.counterexample
     if found is not None:
         error = AssertionError(f"{found}\n\nto run it again:\n\n{found.script}")
         raise error from found.failure.cause
+    return result
 
 
 # --- runs ----------------------------------------------------------------------------------------------------------
@@ -193,8 +202,8 @@ def _runs(
     return runs
 
 
-def _first_failure(program: Program, stages: tuple[Stage, ...], runs: list[_Run], promise: Promise) -> Failure | None:
-    working = program.clone()
+def _first_failure(working: Program, stages: tuple[Stage, ...], runs: list[_Run], promise: Promise) -> Failure | None:
+    """Runs the passes on `working` until one breaks the promise, and says how."""
     for index, stage in enumerate(stages):
 
         def failure(kind: Any, message: str, run: _Run, cause: Exception | None = None) -> Failure:
@@ -249,7 +258,7 @@ def _reduce(found: Counterexample, seed: int) -> Counterexample:
                 runs = _runs(program, inputs, found.promise, seed, max_steps)
             except EvaluationError:
                 continue
-            failure = _first_failure(program, stages, runs, found.promise)
+            failure = _first_failure(program.clone(), stages, runs, found.promise)
             if failure is not None and failure.kind == kind and failure.stage.subject is culprit:
                 return failure
         return None

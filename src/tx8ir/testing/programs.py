@@ -55,6 +55,8 @@ from .inputs import draw_array
 
 T = TypeVar("T")
 Level: TypeAlias = Literal["pd", "tx8be"]
+Step: TypeAlias = "Callable[[Writer], Sequence[Value]]"
+"""Writes operations at the end of a `Writer`'s block, from values of its pool, and gives the values they make."""
 
 SHAPES: tuple[tuple[int, ...], ...] = ((2,), (2, 2), (), (1,), (2, 3), (1, 2), (2, 2, 2), (3, 1, 2), (1, 2, 3, 3))
 ELEMENTS: tuple[ScalarType, ...] = (f32, i32, bf16, i1, f16)
@@ -101,7 +103,12 @@ LOWERABLE = attrs.evolve(VALUES, elements=(f32,), sums=True)
 
 
 def tensor_programs(
-    features: Features = EVERYTHING, *, level: Level = "pd", max_ops: int = 16
+    features: Features = EVERYTHING,
+    *,
+    level: Level = "pd",
+    max_ops: int = 16,
+    steps: Sequence[Step] = (),
+    inputs: Sequence[RankedTensor] = (),
 ) -> SearchStrategy[Program]:
     """Programs with a function `main` of one to three inputs, and their variables.
 
@@ -112,15 +119,25 @@ def tensor_programs(
         level: "pd" as a frontend makes them, or "tx8be" after `lower-to-tx8be`, as far as that takes them
             (`LOWERABLE` features).
         max_ops: how many steps are written; a loop or branch is one step, with steps of its own inside.
+        steps: steps of your own, such as the operations that a pass looks for:
+
+                def double_negation(writer: Writer) -> Sequence[Value]:
+                    x = writer.value(lambda t: t.element.is_float)
+                    if x is None:
+                        return ()
+                    with Builder.at_end(writer.block):
+                        return pd.scale(pd.scale(x, scale=-1.0), scale=-1.0).results
+
+            One of them is written into `main` of each program at least, and more of them anywhere.
+        inputs: types of further inputs, for steps that need values of these types.
     """
-    if level == "tx8be":
-        return _lowered(features, max_ops)
-    return _programs(features, max_ops)
+    source = _programs(features, max_ops, tuple(steps), tuple(inputs))
+    return _lowered(source) if level == "tx8be" else source
 
 
 @st.composite
-def _lowered(draw: st.DrawFn, features: Features, max_ops: int) -> Program:
-    source = draw(_programs(features, max_ops))
+def _lowered(draw: st.DrawFn, programs: SearchStrategy[Program]) -> Program:
+    source = draw(programs)
     try:
         with detached():
             return lower(source, through="lower-to-tx8be")
@@ -129,13 +146,20 @@ def _lowered(draw: st.DrawFn, features: Features, max_ops: int) -> Program:
 
 
 @st.composite
-def _programs(draw: st.DrawFn, features: Features, max_ops: int) -> Program:
+def _programs(
+    draw: st.DrawFn, features: Features, max_ops: int, steps: tuple[Step, ...], inputs: tuple[RankedTensor, ...]
+) -> Program:
     program = Program.empty()
-    types = draw(st.lists(_types(features), min_size=1, max_size=3))
+    types = [*draw(st.lists(_types(features), min_size=0 if inputs else 1, max_size=3)), *inputs]
     with Builder.at_end(program.body):
         main = func.FuncOp(sym_name="main", function_type=FunctionType(types, ()))
-    writer = Writer(draw, features, program, main.body.block, list(main.body.block.args))
-    writer.write(max_ops)
+    writer = Writer(draw, features, program, main.body.block, list(main.body.block.args), extra=steps)
+    if steps:
+        writer.write(max_ops // 2)
+        writer.take(writer.one_of(steps))
+        writer.write(max_ops // 2)
+    else:
+        writer.write(max_ops)
     results = writer.unused()[-6:] + writer.some(0, 2)
     with Builder.at_end(writer.block):
         func.ReturnOp(results)
@@ -165,10 +189,18 @@ class Writer:
         block: where the next operation goes.
         pool: the values that operations may use there, oldest first.
         depth: how many regions and functions are around.
+        extra: steps besides those of `Features`.
     """
 
     def __init__(
-        self, draw: st.DrawFn, features: Features, program: Program, block: Block, pool: list[Value], depth: int = 0
+        self,
+        draw: st.DrawFn,
+        features: Features,
+        program: Program,
+        block: Block,
+        pool: list[Value],
+        depth: int = 0,
+        extra: Sequence[Step] = (),
     ) -> None:
         self.draw = draw
         self.features = features
@@ -176,6 +208,7 @@ class Writer:
         self.block = block
         self.pool = pool
         self.depth = depth
+        self.extra = extra
         self.habits: dict[str, list[int]] = {}
         self.can_branch = isinstance(block.parent_op, func.FuncOp)
 
@@ -249,33 +282,48 @@ class Writer:
     def write(self, max_steps: int) -> None:
         """Draws and writes up to that many steps."""
         for _ in range(self.draw(st.integers(0, max_steps) | st.just(max_steps))):
-            made = self.by_habit("step", self._steps(), 4)()
-            self.pool += [v for v in made if not isinstance(v.type, RankedTensor) or v.type.num_elements <= LARGEST]
+            self.take(self.by_habit("step", self._steps(), 4))
 
-    def _steps(self) -> list[Callable[[], Sequence[Value]]]:
+    def take(self, step: Step) -> None:
+        """Writes one step; operations may use what it makes from then on."""
+        made = step(self)
+        self.pool += [v for v in made if not isinstance(v.type, RankedTensor) or v.type.num_elements <= LARGEST]
+
+    def _steps(self) -> list[Step]:
         features = self.features
         types = [v.type for v in self.pool if isinstance(v.type, RankedTensor)]
         storage = any(isinstance(t, TensorType) for t in types)
-        steps = [self.nothing, self.unary, self.binary, self.view, self.movement, self.reduction, self.unary]
-        steps += [self.binary, self.view]
+        steps: list[Step] = [
+            Writer.nothing,
+            Writer.unary,
+            Writer.binary,
+            Writer.view,
+            Writer.movement,
+            Writer.reduction,
+            Writer.unary,
+        ]
+        steps += [Writer.binary, Writer.view]
         if any(t.element is i1 for t in types):
-            steps.append(self.select)
+            steps.append(Writer.select)
         if features.sums:
-            steps += [self.sum, self.matmul]
+            steps += [Writer.sum, Writer.matmul]
         if features.parameters:
-            steps.append(self.read)
+            steps.append(Writer.read)
             if features.aliases or features.branches:
-                steps += [self.write_parameter, self.read]
+                steps += [Writer.write_parameter, Writer.read]
         if features.aliases:
-            steps += [self.copy, self.copy]
+            steps += [Writer.copy, Writer.copy]
             if storage:
-                steps += [self.in_place, self.in_place, self.in_place, self.tensor_view, self.tensor_view]
+                steps += [Writer.in_place, Writer.in_place, Writer.in_place, Writer.tensor_view, Writer.tensor_view]
         if features.lists:
-            steps.append(self.list_of_values)
+            steps.append(Writer.list_of_values)
         if self.depth < 2:
-            steps += [self.branch] * features.branches + [self.loop] * features.loops + [self.call] * features.calls
+            steps += (
+                [Writer.branch] * features.branches + [Writer.loop] * features.loops + [Writer.call] * features.calls
+            )
         if features.blocks and self.can_branch:
-            steps.append(self.jump)
+            steps.append(Writer.jump)
+        steps += self.extra
         return steps
 
     def _insert(self, make: Callable[[], Operation]) -> Sequence[Value]:
@@ -425,6 +473,16 @@ class Writer:
                 return builtin.split(made).outputs
             return builtin.slice_(made, index=self.draw(st.integers(0, len(items) - 1))).results
 
+    def parameter(self, type_: RankedTensor, *, mutable: bool = False) -> Value:
+        """A read of a new variable of that type, with drawn contents."""
+        weights = self.program.weights
+        name = f"w{len(weights)}"
+        rng = np.random.default_rng(self.draw(st.integers(0, 3)))
+        data = draw_array(rng, type_.shape, type_.element.format, "ordinary")
+        weights.add(name, data, type_.to_tensor(), is_mutable=mutable)
+        with Builder.at_end(self.block):
+            return builtin.get_parameter(parameter=name, out=type_.to_vtensor()).out
+
     def _variable(self) -> tuple[str, RankedTensor]:
         """A variable, an old or a new one."""
         weights = self.program.weights
@@ -497,7 +555,9 @@ class Writer:
     # --- control flow ----------------------------------------------------------------------------------------------
 
     def _inside(self, block: Block, arguments: Sequence[Value]) -> Writer:
-        inner = Writer(self.draw, self.features, self.program, block, [*self.pool, *arguments], self.depth + 1)
+        inner = Writer(
+            self.draw, self.features, self.program, block, [*self.pool, *arguments], self.depth + 1, self.extra
+        )
         inner.habits = self.habits
         return inner
 
