@@ -17,6 +17,7 @@ from .fold_copies import FoldCopies
 from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
+from .materialize_broadcast import MaterializeBroadcast
 from .nhwc import Nhwc
 from .pass_manager import (
     Atomic,
@@ -65,6 +66,7 @@ __all__ = [
     "FunctionPattern",
     "GreedyResult",
     "Instrumentation",
+    "MaterializeBroadcast",
     "Nest",
     "Nhwc",
     "OperationPass",
