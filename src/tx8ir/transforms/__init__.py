@@ -9,6 +9,7 @@ from .alias import AliasAnalysis, Effects
 from .analysis import AnalysisManager
 from .append_backward import Gradients, append_backward
 from .canonicalize import Canonicalize, canonicalization, canonicalization_patterns
+from .canonicalize_reductions import CanonicalizeReductions
 from .constant_fold import ConstantFold
 from .convert_dtype import ConvertDtype, Dtype
 from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
@@ -50,6 +51,7 @@ __all__ = [
     "canonicalization",
     "canonicalization_patterns",
     "Canonicalize",
+    "CanonicalizeReductions",
     "CommonSubexpressionElimination",
     "ConstantFold",
     "ConvergenceError",
