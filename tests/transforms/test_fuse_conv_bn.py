@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tx8ir.core import Value, VTensorType, f32
+from tx8ir.core import Builder, TensorType, Value, VTensorType, f16, f32
 from tx8ir.dialects import builtin, pd
+from tx8ir.testing import Promise
+from tx8ir.testing.campaign import campaign
+from tx8ir.testing.programs import Features, Writer, ranked, tensor_programs
 
 IMAGE = VTensorType((1, 3, 6, 6), f32)
 RNG = np.random.default_rng(1)
@@ -82,3 +87,162 @@ def test_the_fused_operation_compiles(build) -> None:
     (out,) = tx8ir.compile(program).run({next(iter(program.inputs)): x}).values()
     (wanted,) = tx8ir.interpreter.evaluate(program, {next(iter(program.inputs)): x}, "fp64").values()
     np.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-5)
+
+
+# --- which convolutions -----------------------------------------------------------------------------------------------
+
+
+def statistics(channels: int, kind: Any = f32) -> dict[str, NDArray[Any]]:
+    return {
+        "mean": RNG.standard_normal(channels).astype(kind.dtype),
+        "variance": RNG.uniform(0.5, 2, channels).astype(kind.dtype),
+    }
+
+
+def normalised(conv: Any, channels: int, kind: Any = f32, **options: Any) -> Any:
+    given = [
+        builtin.GetParameterOp(parameter=name, out=VTensorType((channels,), kind)) for name in ("mean", "variance")
+    ]
+    return pd.batch_norm(conv, *given, **options)
+
+
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("form", ["groups", "depthwise", "depthwise twice"])
+def test_every_convolution_keeps_its_attributes(build, run, assert_same, form: str, layout: str) -> None:
+    outputs, groups = {"groups": (6, 2), "depthwise": (4, 4), "depthwise twice": (8, 4)}[form]
+    kind = pd.conv2d if form == "groups" else pd.depthwise_conv2d
+    first = layout == "NCHW"
+    shape = (outputs, 4 // groups, 3, 2) if first else (3, 2, outputs, 4 // groups)
+    weights = {"w": RNG.standard_normal(shape).astype(np.float32), **statistics(outputs)}
+
+    def body(x: Value) -> Any:
+        conv = kind(
+            x, builtin.GetParameterOp(parameter="w", out=VTensorType(shape, f32)), strides=(2, 1), dilations=(1, 2),
+            paddings=(1, 0, 2, 1), groups=groups, data_format=layout, filter_format="OIHW" if first else "HWOI",
+        )  # fmt: skip
+        return normalised(conv, outputs, data_format=layout, epsilon=1e-3)
+
+    program = build(body, VTensorType((2, 4, 7, 6) if first else (2, 7, 6, 4), f32), weights=weights)
+    before = program.clone()
+    attributes = next(op for op in program.main.walk() if op.name == kind.name).attributes
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {"fused": 1}
+    (fused,) = [op for op in program.main.walk() if op.name.startswith("pd.")]
+    assert isinstance(fused, kind)
+    assert fused.attributes is attributes
+    assert fused.location.by == "fuse-conv-bn"
+    assert_same(before, program, tolerance=1e-5)
+
+
+def test_normalisations_behind_each_other_all_go(build, run, assert_same) -> None:
+    program = build(
+        lambda x: normalised(normalised(pd.conv2d(x, read("w")), 4), 4),
+        IMAGE,
+        weights={**WEIGHTS, **statistics(4)},
+    )
+    before = program.clone()
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {"fused": 2}
+    assert kinds(program) == ["pd.conv2d"]
+    assert_same(before, program, tolerance=1e-5)
+
+
+def test_an_activation_between_keeps_them_apart(build, run) -> None:
+    program = build(
+        lambda x: normalised(pd.fused_conv2d_add_act(x, read("w")), 4), IMAGE, weights={**WEIGHTS, **statistics(4)}
+    )
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {}
+
+
+def test_another_layout_of_channels_keeps_them_apart(build, run) -> None:
+    program = build(
+        lambda x: normalised(pd.conv2d(x, read("w")), 4, data_format="NHWC"),
+        IMAGE,
+        weights={**WEIGHTS, **statistics(4)},
+    )
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {}
+
+
+@pytest.mark.parametrize("what", ["variance", "overflow"])
+def test_weights_that_would_not_be_finite_stay(build, run, what: str) -> None:
+    kind = f16 if what == "overflow" else f32
+    weights = {"w": np.full((4, 3, 3, 3), 6e4, kind.dtype), **statistics(4, kind)}
+    weights["variance"] = np.full(4, -1.0 if what == "variance" else 1e-3, kind.dtype)
+
+    def body(x: Value) -> Any:
+        w = builtin.GetParameterOp(parameter="w", out=VTensorType((4, 3, 3, 3), kind))
+        return normalised(pd.conv2d(x, w), 4, kind)
+
+    program = build(body, IMAGE.with_element(kind), weights=weights)
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {}
+
+
+def test_the_convolution_stays_where_its_image_is_read(build, run, assert_same) -> None:
+    """The image is storage that is written behind the convolution."""
+
+    def body(x: Value) -> Any:
+        storage = builtin.to_tensor(x)
+        held = builtin.to_vtensor(storage)
+        conv = pd.conv2d(held, read("w"))
+        pd.scale_(storage, scale=3.0)
+        return [normalised(conv, 4), storage]
+
+    program = build(body, IMAGE, weights={**WEIGHTS, **statistics(4)})
+    before = program.clone()
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {"fused": 1}
+    names = [op.name for op in program.main.body.block]
+    assert names.index("pd.conv2d") < names.index("pd.scale_")
+    assert_same(before, program, tolerance=1e-5)
+
+
+def test_a_convolution_of_storage_stays(build, run) -> None:
+    program = build(
+        lambda x: normalised(pd.conv2d(x, read("w")), 4), TensorType(IMAGE.shape, f32),
+        weights={**WEIGHTS, **statistics(4)},
+    )  # fmt: skip
+    assert run(program, "fuse-conv-bn").stages[0].statistics == {}
+
+
+# --- generated programs -----------------------------------------------------------------------------------------------
+
+
+def variable(writer: Writer, array: NDArray[Any]) -> Value:
+    """A read of a new variable."""
+    name = f"w{len(writer.program.weights)}"
+    writer.program.weights.add(name, array)
+    with Builder.at_end(writer.block):
+        return builtin.GetParameterOp(parameter=name, out=VTensorType(array.shape, f32)).out
+
+
+def convolution_and_norm(writer: Writer) -> Sequence[Value]:
+    """A convolution of an image, and a normalisation behind it; now and then of a mutable variance."""
+    x = writer.value(lambda t: isinstance(t, VTensorType) and t.rank == 4 and t.element is f32)
+    if x is None:
+        return ()
+    rng = np.random.default_rng(writer.one_of(range(9)))
+    channels = ranked(x).shape[1]
+    outputs = channels * writer.one_of([1, 2])
+    depthwise = writer.one_of([False, True])
+    weight = rng.standard_normal((outputs, 1 if depthwise else channels, 1, 1)).astype(np.float32)
+    vectors = [rng.standard_normal(outputs).astype(np.float32) for _ in range(3)]
+    given = [variable(writer, array) for array in (weight, *vectors, rng.uniform(0.5, 2, outputs).astype(np.float32))]
+    if writer.one_of(range(4)) == 3:
+        writer.program.weights[given[-1].defining_op.parameter].is_mutable = True
+    with Builder.at_end(writer.block):
+        kind = pd.depthwise_conv2d if depthwise else pd.conv2d
+        conv = kind(x, given[0], bias=given[1] if writer.one_of([False, True]) else None,
+                    groups=channels if depthwise else 1)  # fmt: skip
+        return pd.batch_norm(conv, given[2], given[4], scale=given[3]).results
+
+
+SMOOTH = Features(elements=(f32,), sums=True)
+"""With no integers and truth values, which a rounding may flip."""
+
+
+def test_generated_programs_keep_their_values() -> None:
+    programs = tensor_programs(SMOOTH, steps=[convolution_and_norm], inputs=[VTensorType((1, 2, 3, 3), f32)])
+    campaign("fuse-conv-bn", programs, examples=120, promise=Promise.ROUNDING, changed=1 / 3)
+
+
+@pytest.mark.nightly
+def test_many_generated_programs_keep_their_values() -> None:
+    programs = tensor_programs(SMOOTH, steps=[convolution_and_norm], inputs=[VTensorType((1, 2, 3, 3), f32)])
+    campaign("fuse-conv-bn", programs, examples=5000, promise=Promise.ROUNDING, changed=1 / 3)

@@ -3,7 +3,7 @@ module {
     %0 = "builtin.to_vtensor"(%arg0) : (!pd.tensor<1x3x4x4xf32>) -> !pd.vtensor<1x3x4x4xf32>
     %1 = "builtin.get_parameter"() {name = "w.fused"} : () -> !pd.vtensor<2x3x3x3xf32>
     %2 = "builtin.constant"() {value = dense<[-0.40824693, 0.57734644]> : !pd.vtensor<2xf32>} : () -> !pd.vtensor<2xf32>
-    %3 = "pd.conv2d"(%0, %1, %2) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x3x4x4xf32>, !pd.vtensor<2x3x3x3xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<1x2x4x4xf32>
+    %3 = "pd.conv2d"(%0, %1, %2) {paddings = array<i64: 1, 1>} : (!pd.vtensor<1x3x4x4xf32>, !pd.vtensor<2x3x3x3xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<1x2x4x4xf32>
     %4 = "pd.relu"(%3) : (!pd.vtensor<1x2x4x4xf32>) -> !pd.vtensor<1x2x4x4xf32>
     %5 = "builtin.to_tensor"(%4) : (!pd.vtensor<1x2x4x4xf32>) -> !pd.tensor<1x2x4x4xf32>
     return %5 : !pd.tensor<1x2x4x4xf32>
