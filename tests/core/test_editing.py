@@ -327,6 +327,22 @@ class TestBlocks:
         with pytest.raises(IrError, match="the region has no block"):
             _ = Region().block
 
+    def test_blocks_of_a_region_are_set_at_once(self):
+        a, b, c = Block(), Block(), Block()
+        region, other = Region([a, b]), Region([c])
+        with pytest.raises(IrError, match="a block is given twice"):
+            region.set_blocks([a, a])
+        with pytest.raises(IrError, match="the block belongs to a region already"):
+            region.set_blocks([b, c])
+        assert region.blocks == (a, b)
+        assert a.parent is b.parent is region
+        other.set_blocks(())
+        region.set_blocks([c, b])
+        assert region.blocks == (c, b)
+        assert c.parent is region
+        assert a.parent is None
+        assert len(other) == 0
+
     def test_an_empty_block_or_region_is_not_false(self):
         assert Block()
         assert Region()

@@ -44,6 +44,7 @@ from .fields import (
 from .interfaces import (
     Branch,
     Compute,
+    Fallible,
     Fold,
     Grad,
     InferTypes,
@@ -161,6 +162,7 @@ __all__ = [
     "FileLocation",
     "find_faults",
     "FloatAttr",
+    "Fallible",
     "Fold",
     "FunctionType",
     "fuse",

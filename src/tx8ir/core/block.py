@@ -314,6 +314,27 @@ class Region:
         self._blocks.insert(index, block)
         return block
 
+    def set_blocks(self, blocks: Iterable[Block]) -> None:
+        """Make these its blocks, in this order; those it had and that are not among them are then in no region.
+
+        O(blocks), however many come, go or change places.
+
+        Raises:
+        ------
+            IrError: a block is given twice or belongs to another region; nothing has changed then.
+        """
+        new = list(blocks)
+        if len(set(new)) != len(new):
+            raise IrError("a block is given twice", self._parent)
+        for block in new:
+            if block._parent is not None and block._parent is not self:
+                raise IrError("the block belongs to a region already", self._parent)
+        for block in self._blocks:
+            block._parent = None
+        for block in new:
+            block._parent = self
+        self._blocks[:] = new
+
     def __iter__(self) -> Iterator[Block]:
         return iter(tuple(self._blocks))
 

@@ -100,6 +100,16 @@ class Fold(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
+class Fallible(Interface):
+    """A `Pure` operation whose evaluation may end in an error: it must not run where the program would not run it."""
+
+    __slots__ = ()
+
+    def can_fail(self) -> bool:
+        """Whether it may fail, for some content of its operands. Those without this interface never do."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
 class Branch(Interface):
     """A terminator that goes to one of its successors, and gives values to the arguments of that block."""
 

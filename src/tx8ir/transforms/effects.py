@@ -6,14 +6,17 @@ from typing import Final
 
 from tx8ir.core import (
     ConstantLike,
+    Fallible,
     IsolatedFromAbove,
     Operation,
     Program,
     Pure,
+    RankedTensor,
     ReadOnly,
     RecursiveEffects,
     Symbol,
     Terminator,
+    VTensorType,
 )
 
 _EFFECT_FREE: Final = frozenset((Pure, ReadOnly, ConstantLike, RecursiveEffects))
@@ -59,6 +62,32 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
                     around = around.parent_op if around is not op else None
             return False
     return True
+
+
+def may_fail(op: Operation) -> bool:
+    """Whether evaluating `op`, an operation without regions, may end in an error.
+
+    It may when it says so (`Fallible`), and where shapes are not known or there are no elements: extents that do not
+    fit, or the largest of nothing, are errors too.
+    """
+    fallible = op.interface(Fallible)
+    if fallible is not None and fallible.can_fail():
+        return True
+    ranked = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, RankedTensor)]
+    return any(not kind.is_static or kind.num_elements == 0 for kind in ranked)
+
+
+def is_speculatable(op: Operation) -> bool:
+    """Whether `op` may be evaluated where the program would not: pure, on vtensors alone, without regions, never fails.
+
+    It costs time then, and nothing else.
+    """
+    return (
+        Pure in op.info.traits
+        and not op.regions
+        and all(isinstance(v.type, VTensorType) for v in (*op.operands, *op.results))
+        and not may_fail(op)
+    )
 
 
 def is_isolated(op: Operation) -> bool:

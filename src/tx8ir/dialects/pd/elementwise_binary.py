@@ -11,11 +11,13 @@ from tx8ir.core import (
     Commutative,
     Compute,
     ElementwiseMappable,
+    Fallible,
     HasValueSemantics,
     InferTypes,
     Op,
     Operand,
     Pure,
+    RankedTensor,
     Result,
     Type,
     operand,
@@ -63,8 +65,11 @@ class MultiplyOp(ElementwiseBinaryOp, name="pd.multiply", traits=(Commutative,))
         return x * y
 
 
-class DivideOp(ElementwiseBinaryOp, name="pd.divide"):
+class DivideOp(ElementwiseBinaryOp, Fallible, name="pd.divide"):
     """out = x / y. Integers truncate towards zero; an integer divided by 0 is an error at evaluation."""
+
+    def can_fail(self) -> bool:
+        return not (isinstance(self.y.type, RankedTensor) and self.y.type.element.is_float)
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         if np.issubdtype(x.dtype, np.floating):

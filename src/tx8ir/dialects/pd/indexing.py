@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import (
     Compute,
+    Fallible,
     HasValueSemantics,
     InferTypes,
     Op,
@@ -32,7 +33,7 @@ def check_range(index: NDArray[Any], extent: int, name: str) -> None:
         raise IndexError(f"{name}{place} is {index[tuple(place)]}; expected 0 <= index < {extent}")
 
 
-class EmbeddingOp(Op, Compute, InferTypes, name="pd.embedding", traits=(Pure, HasValueSemantics)):
+class EmbeddingOp(Op, Compute, Fallible, InferTypes, name="pd.embedding", traits=(Pure, HasValueSemantics)):
     """out[..., :] = weight[x[...], :], and zeros where x is `padding_idx` (-1: no such index).
 
     An index outside [0, V) is an error at evaluation.
@@ -50,6 +51,9 @@ class EmbeddingOp(Op, Compute, InferTypes, name="pd.embedding", traits=(Pure, Ha
             raise fail(self, f"attribute `padding_idx` is {self.padding_idx}; expected a row, or -1 for none")
         return (make_type((x, weight), (*x.shape, weight.shape[1]), weight.element),)
 
+    def can_fail(self) -> bool:
+        return True
+
     def compute(self, x: NDArray[Any], weight: NDArray[Any]) -> NDArray[Any]:
         check_range(x, weight.shape[0], "x")
         rows = weight[x]
@@ -58,7 +62,7 @@ class EmbeddingOp(Op, Compute, InferTypes, name="pd.embedding", traits=(Pure, Ha
         return rows
 
 
-class GatherOp(Op, Compute, InferTypes, name="pd.gather", traits=(Pure, HasValueSemantics)):
+class GatherOp(Op, Compute, Fallible, InferTypes, name="pd.gather", traits=(Pure, HasValueSemantics)):
     """out[a..., i..., b...] = x[a..., index[i...], b...], the index replacing axis `axis` of x.
 
     `index` has any rank (Paddle: 0 or 1). An index outside [0, n) is an error at evaluation.
@@ -74,6 +78,9 @@ class GatherOp(Op, Compute, InferTypes, name="pd.gather", traits=(Pure, HasValue
         index = tensor_operand(self, self.index, "index", kind="integer")
         axis = normalize_axis(self, self.axis, x.rank)
         return (make_type((x, index), (*x.shape[:axis], *index.shape, *x.shape[axis + 1 :]), x.element),)
+
+    def can_fail(self) -> bool:
+        return True
 
     def compute(self, x: NDArray[Any], index: NDArray[Any]) -> NDArray[Any]:
         check_range(index, x.shape[self.axis], "index")

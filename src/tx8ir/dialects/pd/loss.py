@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import (
     Compute,
+    Fallible,
     HasValueSemantics,
     InferTypes,
     Op,
@@ -27,7 +28,7 @@ from .inference import extents_match, fail, make_type, normalize_axis, same_elem
 
 
 class CrossEntropyWithSoftmaxOp(
-    Op, Compute, InferTypes, name="pd.cross_entropy_with_softmax", traits=(Pure, HasValueSemantics)
+    Op, Compute, Fallible, InferTypes, name="pd.cross_entropy_with_softmax", traits=(Pure, HasValueSemantics)
 ):
     """softmax = exp(x) / sum of exp(x) along `axis`; loss = -sum of label * log(softmax) along `axis`.
 
@@ -55,6 +56,9 @@ class CrossEntropyWithSoftmaxOp(
             raise fail(self, f"operand `label` has type {label}; expected shape {list(wanted)}")
         return make_type((x, label), x.shape, x.element), make_type((x, label), reduced, x.element)
 
+    def can_fail(self) -> bool:
+        return not self.soft_label
+
     def compute(self, input: NDArray[Any], label: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         softmax = numerics.softmax(input, axis=self.axis)
         shifted = input - input.max(axis=self.axis, keepdims=True)
@@ -67,7 +71,7 @@ class CrossEntropyWithSoftmaxOp(
 
 
 class CrossEntropyWithSoftmaxGradOp(
-    Op, Compute, InferTypes, name="pd.cross_entropy_with_softmax_grad", traits=(Pure, HasValueSemantics)
+    Op, Compute, Fallible, InferTypes, name="pd.cross_entropy_with_softmax_grad", traits=(Pure, HasValueSemantics)
 ):
     """The gradient of `pd.cross_entropy_with_softmax` by its input: (softmax * sum of label - label) * loss_grad."""
 
@@ -86,6 +90,9 @@ class CrossEntropyWithSoftmaxGradOp(
         types.append(tensor_operand(self, self.label, "label"))
         normalize_axis(self, self.axis, softmax.rank)
         return (make_type(types, softmax.shape, softmax.element),)
+
+    def can_fail(self) -> bool:
+        return not self.soft_label
 
     def compute(self, label: NDArray[Any], softmax: NDArray[Any], loss_grad: NDArray[Any]) -> NDArray[Any]:
         if self.soft_label:
