@@ -11,21 +11,25 @@ from tx8ir.core import DYNAMIC, TensorType, Value, VTensorType, f32, i32
 from tx8ir.dialects import builtin, pd
 from tx8ir.transforms.effects import is_speculatable, may_fail
 
-F, I, ROWS = VTensorType((2,), f32), VTensorType((2,), i32), VTensorType((4, 3), f32)
+F, N, ROWS = VTensorType((2,), f32), VTensorType((2,), i32), VTensorType((4, 3), f32)
 
 
 @pytest.mark.parametrize(
     ("kinds", "make", "fails"),
     [
         ((F, F), pd.divide, False),
-        ((I, I), pd.divide, True),  # by zero
-        ((I, I), pd.multiply, False),
-        ((ROWS, I), pd.gather, True),  # out of range
-        ((I, ROWS), pd.embedding, True),
+        ((N, N), pd.divide, True),  # by zero
+        ((N, N), pd.multiply, False),
+        ((ROWS, N), pd.gather, True),  # out of range
+        ((N, ROWS), pd.embedding, True),
         ((ROWS, ROWS), lambda x, y: pd.cross_entropy_with_softmax(x, y, soft_label=True), False),
         ((ROWS, VTensorType((4, 1), i32)), pd.cross_entropy_with_softmax, True),  # no class
         ((VTensorType((DYNAMIC,), f32), F), pd.add, True),  # extents that do not fit
-        ((VTensorType((0, 2), f32),), lambda x: pd.max(x, axis=(0,)), True),  # of nothing
+        (
+            (VTensorType((2, 0), f32), VTensorType((2, 0), f32)),  # the largest of nothing
+            lambda x, y: pd.cross_entropy_with_softmax(x, y, soft_label=True),
+            True,
+        ),
         ((F,), pd.exp, False),
     ],
 )
