@@ -262,7 +262,7 @@ def test_higher_benefit_goes_first(build: Build, names: Callable[[Program], list
         (lambda: Rule("r", Node(pd.ExpOp, x), y), "nothing named 'y' on its left side"),
         (lambda: Rule("r", Node(pd.ExpOp, x), Make(pd.ExpOp, Node(pd.ExpOp, x))), "that is not on its left"),
         (lambda: Rule("r", Node(pd.ExpOp, x), Make(pd.PowOp, x, y=Attr("p"))), "nothing named 'p'"),
-        (lambda: Node(pd.ExpOp, "x"), "an operand pattern is a Var, Number, Constant or Node"),
+        (lambda: Node(pd.ExpOp, "x"), "an operand pattern is a Var, Number, Constant, Node or OneOf"),
         (
             lambda: Rule("r", Node(pd.AddOp, Var("v", rank(1)), Var("v", rank(2))), x),
             "uses the name 'v' for two things",

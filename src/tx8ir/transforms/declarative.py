@@ -4,10 +4,10 @@
     double = Rule("double", Node(pd.MultiplyOp, x, c), Make(pd.AddOp, x, x))
 
 The left side is a graph of `Node`s (operations) with `Var`s (any value), `Number`s and `Constant`s as leaves; a name
-used twice is the same value. `Commutative` operations match with their first two operands in either order. The right
-side is a value of the match, a `Make`, a list of these (one for each result), or a Python function. Constraints have
-names (`constraints`), so that `explain` can say which one failed. A rule is compiled to one Python function
-(`matcher`).
+used twice is the same value. `Commutative` operations match with their first two operands in either order; `OneOf`
+matches with any of several patterns. The right side is a value of the match, a `Make`, a list of these (one for each
+result), or a Python function. Constraints have names (`constraints`), so that `explain` can say which one failed. A
+rule is compiled to Python functions (`matcher`).
 """
 
 from __future__ import annotations
@@ -23,11 +23,24 @@ from tx8ir.core.operation import ErasedOperation
 
 from .constraints import Constraint
 from .explanation import Explanation
-from .matcher import Matcher
-from .pattern_nodes import Attr, Constant, Match, Node, Number, Pattern, ResultOf, Var
+from .matcher import Matcher, root_kinds
+from .pattern_nodes import Attr, Constant, Given, Match, Node, Number, OneOf, Pattern, ResultOf, Var
 from .rewriter import Replacement, RewritePattern, Rewriter
 
-__all__ = ["Attr", "Constant", "MadeResult", "Make", "Match", "Node", "Number", "Pattern", "ResultOf", "Rule", "Var"]
+__all__ = [
+    "Attr",
+    "Constant",
+    "MadeResult",
+    "Make",
+    "Match",
+    "Node",
+    "Number",
+    "OneOf",
+    "Pattern",
+    "ResultOf",
+    "Rule",
+    "Var",
+]
 
 
 class Make:
@@ -59,7 +72,7 @@ class MadeResult:
     index: int
 
 
-Source: TypeAlias = "Pattern | Make | MadeResult | Callable[[Match], Value]"
+Source: TypeAlias = "Given | Make | MadeResult | Callable[[Match], Value]"
 Native: TypeAlias = Callable[[Match, Rewriter], "Replacement | None"]
 
 
@@ -68,7 +81,7 @@ class Rule(RewritePattern[Operation]):
 
     Args:
         name: what statistics, provenance and explanations call it.
-        match: the root.
+        match: the root, or several (a `OneOf`) of which one has to fit.
         replace: what takes the place of the root's results: a source, a list of sources, or a function of the match and
             the rewriter that gives the replacement, or None to leave everything as it is.
         where: constraints on the whole `Match`.
@@ -82,7 +95,7 @@ class Rule(RewritePattern[Operation]):
     def __init__(
         self,
         name: str,
-        match: Node,
+        match: Node | OneOf,
         replace: Source | Sequence[Source] | Native,
         *,
         where: Sequence[Constraint] = (),
@@ -90,7 +103,7 @@ class Rule(RewritePattern[Operation]):
         doc: str = "",
     ) -> None:
         self.name = name
-        self.roots = match.kinds
+        self.roots = root_kinds(name, match)
         self.benefit = benefit
         self.__doc__ = doc
         self.left = match
@@ -161,6 +174,8 @@ class Rule(RewritePattern[Operation]):
             for value in make.attributes.values():
                 if isinstance(value, Attr):
                     self._matcher.require(value)
+        elif not callable(source):
+            raise TypeError(f"rule {self.name!r} has {source!r} on its right side, which is not one value")
 
     def _build(self, source: Source, found: Match, made: dict[Any, Operation]) -> Value:
         """The value that a source is; operations that it makes are added to `made`, operands first."""
@@ -187,7 +202,7 @@ class Rule(RewritePattern[Operation]):
         return made[make]
 
 
-def _same_type(rule: Rule, index: int, source: Pattern) -> Constraint:
+def _same_type(rule: Rule, index: int, source: Given) -> Constraint:
     """A value of the match that takes a result's place must have its type."""
 
     def types(found: Match) -> tuple[Any, Any]:

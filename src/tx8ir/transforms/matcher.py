@@ -1,19 +1,16 @@
-"""Compiles the left side of a rule to a Python function, and explains from the same steps why it does not match.
+"""Compiles the left side of a rule to a list of steps (`match_steps`), which are written out as a Python function and
+which explain why it does not match.
 
-A pattern becomes a list of steps that read slots and fill slots: `o0` is the root operation, `o1`, … those that
-values come from, `v0`, … values, `c0`, … numbers and constants, `a0`, … attributes. The steps are written out as the
-body of one function, in which a failed check returns None. Operands in either order are a `for` loop around all later
-steps, in which a failed check tries the next order: every combination is tried before the match fails.
+The steps read slots and fill slots: `o0` is the root operation, `o1`, … those that values come from, `v0`, … values,
+`c0`, … numbers and constants, `a0`, … attributes.
 """
 
 # Matching reads the slots of values and operations.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Final
-
-import attrs
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from tx8ir.core import Commutative, Operation, OpResult, Value
 from tx8ir.core.op import Op
@@ -22,9 +19,8 @@ from .constants import splat_value
 from .constraints import Constraint, describe
 from .explanation import Explanation, Mismatch
 from .greedy import constant_value
-from .pattern_nodes import Attr, Constant, Match, Node, Number, Pattern, ResultOf, Var
-
-_MOST_SWAPS: Final = 15  # Python nests at most 20 blocks
+from .match_steps import Alternatives, AnyStep, Choice, Env, Step, Swap, explain_steps, write_steps
+from .pattern_nodes import Attr, Constant, Given, Match, Node, Number, OneOf, Pattern, ResultOf, Var
 
 
 class KindTest(dict[type[Operation], bool]):
@@ -43,36 +39,6 @@ class KindTest(dict[type[Operation], bool]):
         return " or ".join(getattr(kind, "name", "") or f"an operation that is {kind.__name__}" for kind in self.kinds)
 
 
-class _Env:
-    """The slots while a match is explained, and by which operands each operation was reached."""
-
-    def __init__(self, root: Operation) -> None:
-        self.slots: dict[str, Any] = {"o0": root}
-        self.paths: dict[str, tuple[int, ...]] = {"o0": ()}
-
-    def copy(self) -> _Env:
-        other = _Env(self.slots["o0"])
-        other.slots.update(self.slots)
-        other.paths.update(self.paths)
-        return other
-
-
-@attrs.frozen
-class _Step:
-    """A check or an assignment. `source`: lines of Python, where FAIL stands for what a failed check does."""
-
-    source: tuple[str, ...]
-    explain: Callable[[_Env], Mismatch | None]
-
-
-@attrs.frozen
-class _Swap:
-    """Operands in either order: fills two slots, in two ways."""
-
-    op: str
-    values: tuple[str, str]
-
-
 class Matcher:
     """The left side of one rule.
 
@@ -85,27 +51,35 @@ class Matcher:
         TypeError: the pattern can never match, or is too large.
     """
 
-    def __init__(self, name: str, root: Node, where: Sequence[Constraint]) -> None:
+    def __init__(self, name: str, root: Node | OneOf, where: Sequence[Constraint]) -> None:
         self.name = name
-        self._steps: list[_Step | _Swap] = []
+        self.kinds = root_kinds(name, root)
+        self._steps: list[AnyStep] = []
+        self._filled: set[str] = set()
+        self._unsure: set[str] = set()  # filled by some patterns of a `OneOf` only
+        self._alternatives: dict[tuple[OneOf, frozenset[str]], Alternatives] = {}
         self._names: dict[str, Any] = {
             "OpResult": OpResult,
             "splat_value": splat_value,
             "constant_value": constant_value,
+            "once": (None,),
         }
         self._node_slots: dict[Node, str] = {}
         self._node_names: dict[str, str] = {}
+        self._choice_slots: dict[OneOf, str] = {}
         self._value_slots: dict[str, str] = {}
         self._constant_slots: dict[str, str] = {}
         self._attribute_slots: dict[str, str] = {}
         self._leaves: dict[str, Pattern] = {}
         self._counts = {"v": 0, "o": 0, "c": 0, "a": 0, "k": 0}
-        self._node(root, self._new("o"))
+        slot = self._new("o")
+        if isinstance(root, Node):
+            self._node(root, slot)
+        else:
+            self._choice(root, slot, self._root)
         for constraint in where:
             self._match_constraint(constraint)
-        if sum(isinstance(step, _Swap) for step in self._steps) > _MOST_SWAPS:
-            raise TypeError(f"rule {name!r} has more than {_MOST_SWAPS} operations with operands in either order")
-        self.source = self._write()
+        self.source = write_steps(name, self._steps, self._slots, self._alternatives.values())
         scope = dict(self._names)
         exec(compile(self.source, f"<rule {name}>", "exec"), scope)
         self.compiled: Callable[[Operation], tuple[Any, ...] | None] = scope["match"]
@@ -118,10 +92,10 @@ class Matcher:
         return None if found is None else self.read(found)
 
     def read(self, found: tuple[Any, ...]) -> Match:
-        """The slots that the compiled function gives, by name."""
+        """The `Match` of what the compiled function gives."""
         return self._match_of(dict(zip(self._slots, found, strict=True)))
 
-    def value_of(self, source: Pattern, found: Match) -> Value:
+    def value_of(self, source: Given, found: Match) -> Value:
         """The value that a part of the pattern has matched."""
         if isinstance(source, ResultOf):
             return self._op_of(source.node, found).results[source.index]
@@ -132,46 +106,28 @@ class Matcher:
     def _op_of(self, node: Node, found: Match) -> Operation:
         return found.ops[self._shown[self._node_slots[node]]]
 
-    def require(self, source: Pattern | Attr) -> None:
+    def require(self, source: Given | Attr) -> None:
         """Raises `TypeError` when a right side uses something that this left side does not have."""
         if isinstance(source, ResultOf):
             source = source.node
         if isinstance(source, Node):
-            if source not in self._node_slots:
-                raise TypeError(f"rule {self.name!r} has a node on its right side that is not on its left")
-        elif source.name not in (self._attribute_slots if isinstance(source, Attr) else self._value_slots):
-            raise TypeError(f"rule {self.name!r} has nothing named {source.name!r} on its left side")
+            slot, what = self._node_slots.get(source), "a node"
+            missing = "a node on its right side that is not on its left"
+        else:
+            slots = self._attribute_slots if isinstance(source, Attr) else self._value_slots
+            slot, what = slots.get(source.name), repr(source.name)
+            missing = f"nothing named {what} on its left side"
+        if slot is None:
+            raise TypeError(f"rule {self.name!r} has {missing}")
+        if slot in self._unsure:
+            raise TypeError(f"rule {self.name!r} uses {what} on its right side, which only some alternatives have")
 
     def explain(self, op: Operation) -> Explanation:
         """Whether `op` matches as the root; the failure that got furthest comes first."""
-        root = next(iter(self._node_slots))
-        test = KindTest(root.kinds)
+        test = KindTest(self.kinds)
         if not test[op.__class__]:
             return Explanation(self.name, op, (Mismatch(op, (), "kind", str(test), op.name),))
-        failures: list[tuple[int, Mismatch]] = []
-        if self._try(_Env(op), 0, failures):
-            return Explanation(self.name, op, ())
-        failures.sort(key=lambda failure: -failure[0])  # stable: of equal ones the first order
-        return Explanation(self.name, op, tuple(dict.fromkeys(mismatch for _, mismatch in failures)))
-
-    def _try(self, env: _Env, start: int, failures: list[tuple[int, Mismatch]]) -> bool:
-        for number in range(start, len(self._steps)):
-            step = self._steps[number]
-            if isinstance(step, _Swap):
-                op = env.slots[step.op]
-                for order in ((0, 1), (1, 0)):
-                    inner = env.copy()
-                    for slot, index in zip(step.values, order, strict=True):
-                        inner.slots[slot] = op._operands[index]._value
-                        inner.paths[slot] = (*env.paths[step.op], index)
-                    if self._try(inner, number + 1, failures):
-                        return True
-                return False
-            mismatch = step.explain(env)
-            if mismatch is not None:
-                failures.append((number, mismatch))
-                return False
-        return True
+        return Explanation(self.name, op, explain_steps(self._steps, op))
 
     # -- compiling ------------------------------------------------------------------------------------------------
 
@@ -185,13 +141,14 @@ class Matcher:
         self._names[slot] = thing
         return slot
 
-    def _check(self, source: Sequence[str], explain: Callable[[_Env], Mismatch | None]) -> None:
-        self._steps.append(_Step(tuple(source), explain))
+    def _check(self, source: Sequence[str], explain: Callable[[Env], Mismatch | None]) -> None:
+        self._steps.append(Step(tuple(source), explain))
 
     @property
     def _slots(self) -> list[str]:
         """The slots that a match gives, in order."""
         return [
+            *(() if "o0" in self._node_slots.values() else ("o0",)),
             *self._node_slots.values(),
             *self._value_slots.values(),
             *self._constant_slots.values(),
@@ -204,37 +161,104 @@ class Matcher:
         return {slot: node.name or f"op{i}" for i, (node, slot) in enumerate(self._node_slots.items())}
 
     def _match_of(self, slots: dict[str, Any]) -> Match:
+        if self._unsure:
+            slots = {slot: found for slot, found in slots.items() if found is not None or slot not in self._unsure}
+
+        def by_name(names: Mapping[str, str]) -> dict[str, Any]:
+            return {name: slots[slot] for name, slot in names.items() if slot in slots}
+
         return Match(
             slots["o0"],
-            {name: slots[slot] for name, slot in self._value_slots.items()},
-            {name: slots[slot] for slot, name in self._shown.items()},
-            {name: slots[slot] for name, slot in self._constant_slots.items()},
-            {name: slots[slot] for name, slot in self._attribute_slots.items()},
+            by_name(self._value_slots),
+            {name: slots[slot] for slot, name in self._shown.items() if slot in slots},
+            by_name(self._constant_slots),
+            by_name(self._attribute_slots),
         )
 
-    def _write(self) -> str:
-        lines = ["def match(o0):"]
-        depth = 1
-        for step in self._steps:
-            pad = "    " * depth
-            if isinstance(step, _Swap):
-                a, b = step.values
-                lines.append(f"{pad}x, y = {step.op}._operands[0]._value, {step.op}._operands[1]._value")
-                lines.append(f"{pad}for {a}, {b} in ((x, y), (y, x)):")
-                depth += 1
+    def _choice(self, choice: OneOf, subject: str, add: Callable[[Any, str], None]) -> None:
+        """Adds the step for what is one of several patterns; `add` adds the steps for one of them."""
+        if any(slot in self._unsure for slot in self._mentioned(choice)):
+            raise TypeError(f"rule {self.name!r} uses in several places what only some alternatives of one have")
+        given = self._mentioned(choice) & self._filled
+        found = self._alternatives.get((choice, given))
+        if found is None:
+            found = self._compile_choice(choice, subject, given, add)
+            self._alternatives[choice, given] = found
+        self._filled |= found.certain
+        self._unsure |= set(found.fills) - found.certain
+        self._steps.append(Choice(subject, found))
+
+    def _compile_choice(
+        self, choice: OneOf, subject: str, given: frozenset[str], add: Callable[[Any, str], None]
+    ) -> Alternatives:
+        outer, before, unsure = self._steps, self._filled, self._unsure
+        steps: list[tuple[AnyStep, ...]] = []
+        certain: list[frozenset[str]] = []
+        possible: list[frozenset[str]] = []
+        for pattern in choice.patterns:
+            self._steps, self._filled, self._unsure = [], set(before), set(unsure)
+            add(pattern, subject)
+            steps.append(tuple(self._steps))
+            certain.append(frozenset(self._filled - before))
+            possible.append(frozenset((self._filled | self._unsure) - before - unsure))
+        self._steps, self._filled, self._unsure = outer, before, unsure
+        return Alternatives(
+            f"choice{len(self._alternatives)}",
+            subject,
+            tuple(sorted(given)),
+            tuple(steps),
+            tuple(possible),
+            tuple(sorted(frozenset[str]().union(*possible))),
+            certain[0].intersection(*certain[1:]),
+        )
+
+    def _mentioned(self, choice: OneOf) -> frozenset[str]:
+        """The slots that belong to nodes and names in a choice, of those that there are so far."""
+        seen: set[Any] = set()
+        slots: set[str | None] = set()
+        work: list[Any] = [choice]
+        while work:
+            pattern = work.pop()
+            if isinstance(pattern, ResultOf):
+                pattern = pattern.node
+            if pattern in seen:
                 continue
-            fail = "return None" if depth == 1 else "continue"
-            lines.extend(pad + line.replace("FAIL", fail) for line in step.source)
-        lines.append(f"{'    ' * depth}return ({''.join(f'{slot}, ' for slot in self._slots)})")
-        if depth > 1:
-            lines.append("    return None")
-        return "\n".join(lines) + "\n"
+            seen.add(pattern)
+            if isinstance(pattern, OneOf):
+                slots.add(self._choice_slots.get(pattern))
+                work += pattern.patterns
+            elif isinstance(pattern, Node):
+                slots.add(self._node_slots.get(pattern))
+                work += pattern.operands
+                names = (wanted.name for wanted in pattern.attributes.values() if isinstance(wanted, Attr))
+                slots.update(self._attribute_slots.get(name) for name in names)
+            else:
+                slots.add(self._value_slots.get(pattern.name))
+                slots.add(self._constant_slots.get(pattern.name))
+        return frozenset(slot for slot in slots if slot is not None)
+
+    def _root(self, pattern: Node | OneOf, subject: str) -> None:
+        """Adds the steps for one of several roots."""
+        if isinstance(pattern, OneOf):
+            self._choice(pattern, subject, self._root)
+            return
+        slot = self._node_slots.get(pattern) or self._new("o")
+        test = KindTest(pattern.kinds)
+
+        def explain(env: Env) -> Mismatch | None:
+            op = env.slots[slot] = env.slots[subject]
+            env.paths[slot] = env.paths[subject]
+            return None if test[op.__class__] else _mismatch(env, subject, "kind", str(test), op.name)
+
+        self._check([f"{slot} = {subject}", f"if not {self._keep(test)}[{slot}.__class__]: FAIL"], explain)
+        self._node(pattern, slot)
 
     def _node(self, node: Node, slot: str) -> None:
         """Adds the steps for what is known to be an operation of the right kind."""
         self._node_slots[node] = slot
+        self._filled.add(slot)
         if node.name:
-            if node.name in self._node_names or node.name in self._value_slots:
+            if self._node_names.get(node.name, slot) != slot or node.name in self._value_slots:
                 raise TypeError(f"rule {self.name!r} uses the name {node.name!r} for two things")
             self._node_names[node.name] = slot
         count = len(node.operands)
@@ -254,7 +278,7 @@ class Matcher:
         operands = [self._new("v") for _ in node.operands]
         start = 0
         if count >= 2 and self._is_commutative(node) and not _alike(*node.operands[:2]):
-            self._steps.append(_Swap(slot, (operands[0], operands[1])))
+            self._steps.append(Swap(slot, (operands[0], operands[1])))
             start = 2
         for index in range(start, count):
             self._operand(slot, index, operands[index])
@@ -267,7 +291,7 @@ class Matcher:
         return all(k is Commutative or (issubclass(k, Operation) and Commutative in k.info.traits) for k in node.kinds)
 
     def _operand(self, op: str, index: int, value: str) -> None:
-        def fill(env: _Env) -> None:
+        def fill(env: Env) -> None:
             env.slots[value] = env.slots[op]._operands[index]._value
             env.paths[value] = (*env.paths[op], index)
 
@@ -279,51 +303,77 @@ class Matcher:
             self._definer(pattern, value, None)
         elif isinstance(pattern, ResultOf):
             self._definer(pattern.node, value, pattern.index)
-        elif pattern.name in self._value_slots:
-            if not _alike_leaf(self._leaves[pattern.name], pattern):
-                raise TypeError(f"rule {self.name!r} uses the name {pattern.name!r} for two things")
-            self._same(self._value_slots[pattern.name], value, pattern.name)
+        elif isinstance(pattern, OneOf):
+            slot = self._choice_slots.setdefault(pattern, value)
+            self._require_sure(slot, "one of several patterns")
+            if slot in self._filled:
+                self._same(slot, value, "one of several patterns")
+                return
+            self._choice(pattern, value, self._pattern)
+            self._filled.add(slot)
+            if slot != value:
+                self._copy(slot, value)
         else:
-            if pattern.name in self._node_names:
-                raise TypeError(f"rule {self.name!r} uses the name {pattern.name!r} for two things")
-            self._value_slots[pattern.name] = value
-            self._leaves[pattern.name] = pattern
+            name = pattern.name
+            if not _alike_leaf(self._leaves.setdefault(name, pattern), pattern) or name in self._node_names:
+                raise TypeError(f"rule {self.name!r} uses the name {name!r} for two things")
+            slot = self._value_slots.setdefault(name, value)
+            self._require_sure(slot, repr(name))
+            if slot in self._filled:
+                self._same(slot, value, repr(name))
+                return
+            self._filled.add(slot)
+            if slot != value:
+                self._copy(slot, value)
             subject = value
             if isinstance(pattern, Number | Constant):
                 subject = self._constant(pattern, value)
             for constraint in pattern.constraints:
                 self._constraint(constraint, subject, value, f"'{pattern.name}'")
 
-    def _same(self, first: str, value: str, name: str) -> None:
+    def _require_sure(self, slot: str, what: str) -> None:
+        if slot in self._unsure:
+            raise TypeError(f"rule {self.name!r} uses {what} again, which only some alternatives have")
+
+    def _copy(self, slot: str, value: str) -> None:
+        """A name that another alternative has given to another slot."""
+
+        def explain(env: Env) -> None:
+            env.slots[slot], env.paths[slot] = env.slots[value], env.paths[value]
+
+        self._check([f"{slot} = {value}"], explain)
+
+    def _same(self, first: str, value: str, what: str) -> None:
         self._check(
             [f"if {value} is not {first}: FAIL"],
             lambda env: (
                 None
                 if env.slots[value] is env.slots[first]
-                else _mismatch(env, value, f"'{name}'", "the same value in both places", describe(env.slots[value]))
+                else _mismatch(env, value, what, "the same value in both places", describe(env.slots[value]))
             ),
         )
 
     def _definer(self, node: Node, value: str, index: int | None) -> None:
         """A value that is a result of an operation: the only one, or result `index`."""
-        known = self._node_slots.get(node)
-        slot = known or self._new("o")
+        slot = self._node_slots.get(node) or self._new("o")
+        self._require_sure(slot, "a node")
+        known = slot in self._filled
         test = KindTest(node.kinds)
         kinds = self._keep(test)
         lines = [f"if {value}.__class__ is not OpResult: FAIL"]
         if known:
-            lines.append(f"if {value}._owner is not {known}: FAIL")
+            lines.append(f"if {value}._owner is not {slot}: FAIL")
         else:
             lines += [f"{slot} = {value}._owner", f"if not {kinds}[{slot}.__class__]: FAIL"]
         lines.append(f"if len({slot}._results) != 1: FAIL" if index is None else f"if {value}.index != {index}: FAIL")
 
-        def explain(env: _Env) -> Mismatch | None:
+        def explain(env: Env) -> Mismatch | None:
             given: Value = env.slots[value]
             op = given.defining_op
             if op is None:
                 return _mismatch(env, value, "kind", str(test), "an argument")
-            if known and op is not env.slots[known]:
-                return _mismatch(env, value, "kind", f"the same {env.slots[known].name} in both places", op.name)
+            if known and op is not env.slots[slot]:
+                return _mismatch(env, value, "kind", f"the same {env.slots[slot].name} in both places", op.name)
             if not test[op.__class__]:
                 return _mismatch(env, value, "kind", str(test), op.name)
             if index is None and len(op.results) != 1:
@@ -340,11 +390,13 @@ class Matcher:
             self._node(node, slot)
 
     def _constant(self, pattern: Number | Constant, value: str) -> str:
-        slot = self._constant_slots[pattern.name] = self._new("c")
+        slot = self._constant_slots.get(pattern.name) or self._new("c")
+        self._constant_slots[pattern.name] = slot
+        self._filled.add(slot)
         number = isinstance(pattern, Number)
         read: Callable[[Value], Any] = splat_value if number else constant_value
 
-        def explain(env: _Env) -> Mismatch | None:
+        def explain(env: Env) -> Mismatch | None:
             env.slots[slot] = read(env.slots[value])
             if env.slots[slot] is not None:
                 return None
@@ -357,7 +409,7 @@ class Matcher:
     def _constraint(self, constraint: Constraint, subject: str, place: str, what: str) -> None:
         holds = self._keep(constraint.holds)
 
-        def explain(env: _Env) -> Mismatch | None:
+        def explain(env: Env) -> Mismatch | None:
             found = env.slots[subject]
             if constraint.holds(found):
                 return None
@@ -382,26 +434,31 @@ class Matcher:
             found = operation._attributes.get(key)
             return None if found is None else getattr(found, "value", found)
 
-        slot = self._new("a")
+        slot = first = self._new("a")
         bound = wanted if isinstance(wanted, Attr) else None
         constraint = bound.constraint if bound is not None else wanted if isinstance(wanted, Constraint) else None
         lines = [f"{slot} = {op}.{key}" if declared else f"{slot} = {self._keep(read)}({op})"]
         if bound is not None:
-            if bound.name in self._attribute_slots:
-                lines.append(f"if {slot} != {self._attribute_slots[bound.name]}: FAIL")
-            else:
-                self._attribute_slots[bound.name] = slot
-        first = self._attribute_slots[bound.name] if bound is not None else slot
+            first = self._attribute_slots.setdefault(bound.name, slot)
+            self._require_sure(first, repr(bound.name))
+            if first in self._filled:
+                lines.append(f"if {slot} != {first}: FAIL")
+            elif first != slot:
+                lines.append(f"{first} = {slot}")
+        elsewhere = first if first in self._filled else None
+        if bound is not None:
+            self._filled.add(first)
         if constraint is not None:
             lines.append(f"if not {self._keep(constraint.holds)}({slot}): FAIL")
         elif bound is None:
             lines.append(f"if {slot} != {self._keep(wanted)}: FAIL")
 
-        def explain(env: _Env) -> Mismatch | None:
+        def explain(env: Env) -> Mismatch | None:
             found = env.slots[slot] = read(env.slots[op])
             what = f"attribute '{key}'"
-            if bound is not None and found != env.slots[first]:
-                return _mismatch(env, op, what, f"{env.slots[first]!r} as elsewhere", repr(found))
+            if elsewhere is not None and found != env.slots[elsewhere]:
+                return _mismatch(env, op, what, f"{env.slots[elsewhere]!r} as elsewhere", repr(found))
+            env.slots[first] = found
             if constraint is not None:
                 holds = constraint.holds(found)
                 return None if holds else _mismatch(env, op, what, constraint.name, constraint.found(found))
@@ -415,8 +472,8 @@ class Matcher:
         def holds(*found: Any) -> bool:
             return constraint.holds(self._match_of(dict(zip(slots, found, strict=True))))
 
-        def explain(env: _Env) -> Mismatch | None:
-            found = self._match_of({slot: env.slots[slot] for slot in slots})
+        def explain(env: Env) -> Mismatch | None:
+            found = self._match_of({slot: env.slots.get(slot) for slot in slots})
             if constraint.holds(found):
                 return None
             given = "it does not hold" if constraint.found is describe else constraint.found(found)
@@ -425,7 +482,7 @@ class Matcher:
         self._check([f"if not {self._keep(holds)}({', '.join(slots)}): FAIL"], explain)
 
 
-def _mismatch(env: _Env, slot: str, constraint: str, expected: str, found: str) -> Mismatch:
+def _mismatch(env: Env, slot: str, constraint: str, expected: str, found: str) -> Mismatch:
     subject = env.slots[slot]
     op = subject if isinstance(subject, Operation) else subject.defining_op
     path = env.paths[slot]
@@ -434,6 +491,25 @@ def _mismatch(env: _Env, slot: str, constraint: str, expected: str, found: str) 
         for index in path[:-1]:
             op = op.operands[index].defining_op
     return Mismatch(op, path, constraint, expected, found)
+
+
+def root_kinds(rule: str, root: Node | OneOf) -> tuple[type[Any], ...]:
+    """What the root of a rule may be.
+
+    Raises:
+        TypeError: one of several roots is no `Node`.
+    """
+    kinds: dict[type[Any], None] = {}
+    work: list[Any] = [root]
+    while work:
+        pattern = work.pop(0)
+        if isinstance(pattern, OneOf):
+            work = [*pattern.patterns, *work]
+        elif isinstance(pattern, Node):
+            kinds.update(dict.fromkeys(pattern.kinds))
+        else:
+            raise TypeError(f"each root of rule {rule!r} is a Node, not {pattern!r}")
+    return tuple(kinds)
 
 
 def _declares(kind: type[Any], key: str) -> bool:

@@ -98,8 +98,8 @@ class Node:
         any_more = bool(operands) and operands[-1] is ...
         patterns: list[Pattern] = []
         for pattern in operands[:-1] if any_more else operands:
-            if not isinstance(pattern, Var | Number | Constant | Node | ResultOf):
-                raise TypeError(f"an operand pattern is a Var, Number, Constant or Node, not {pattern!r}")
+            if not isinstance(pattern, Var | Number | Constant | Node | ResultOf | OneOf):
+                raise TypeError(f"an operand pattern is a Var, Number, Constant, Node or OneOf, not {pattern!r}")
             patterns.append(pattern)
         self.kinds: tuple[type[Any], ...] = kind if isinstance(kind, tuple) else (kind,)
         self.operands = tuple(patterns)
@@ -121,7 +121,30 @@ class ResultOf:
     index: int
 
 
-Pattern: TypeAlias = "Var | Number | Constant | Node | ResultOf"
+class OneOf:
+    """What matches with one of several patterns; the first that fits, together with everything else, counts.
+
+    Used in several places, it is one value. A name or node that is in some of the patterns only cannot be used outside
+    of them. A `Match` has it when the pattern that fitted has.
+
+    Args:
+        patterns: two or more; for the root of a rule, each a `Node`, or a `OneOf` of these.
+
+    Raises:
+        TypeError: no pattern at all.
+    """
+
+    __slots__ = ("patterns",)
+
+    def __init__(self, *patterns: Pattern) -> None:
+        if not patterns:
+            raise TypeError("OneOf needs patterns to choose from")
+        self.patterns = patterns
+
+
+Given: TypeAlias = "Var | Number | Constant | Node | ResultOf"
+"""A part of the left side that is one value of the match."""
+Pattern: TypeAlias = "Given | OneOf"
 
 
 @attrs.frozen(eq=False)
@@ -130,7 +153,8 @@ class Match:
 
     Attributes:
         root: the operation it matched.
-        values: by name of `Var`, `Number`, `Constant`.
+        values: by name of `Var`, `Number`, `Constant`. Here and below, what only an alternative has that did not fit is
+            missing.
         ops: by name of `Node`; unnamed ones are called `op0`, `op1`, ... in the order of the pattern.
         constants: numbers and attributes, by name of `Number` and `Constant`.
         attributes: Python values, by name of `Attr`.
