@@ -40,6 +40,7 @@ from .promise import Promise
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
+from .topological_sort import TopologicalSort
 
 __all__ = [
     "AliasAnalysis",
@@ -87,4 +88,5 @@ __all__ = [
     "StageReport",
     "ToInplace",
     "ToValueSemantics",
+    "TopologicalSort",
 ]
