@@ -37,6 +37,7 @@ from .pass_manager import (
     register_pass,
 )
 from .promise import Promise
+from .remove_unused_functions import RemoveUnusedFunctions
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
@@ -82,6 +83,7 @@ __all__ = [
     "PipelineReport",
     "Promise",
     "register_pass",
+    "RemoveUnusedFunctions",
     "rewrite_greedily",
     "RewritePattern",
     "Rewriter",
