@@ -123,6 +123,7 @@ _STAGES: Final = (
     "convert-dtype",
     "nhwc",
     "canonicalize",
+    "fold-transpose-into-matmul",
     "constant-fold",
     "cse",
     "dce",

@@ -15,6 +15,7 @@ from .convert_dtype import ConvertDtype, Dtype
 from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
 from .dce import DeadCodeElimination, eliminate_dead_code
 from .fold_copies import FoldCopies
+from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
 from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
@@ -65,6 +66,7 @@ __all__ = [
     "eliminate_common_subexpressions",
     "eliminate_dead_code",
     "FoldCopies",
+    "FoldTransposeIntoMatmul",
     "FuseConvActivation",
     "FuseConvBn",
     "FunctionPattern",

@@ -22,8 +22,8 @@ __all__ = ["Canonicalize", "canonicalization", "canonicalization_patterns"]
 class Canonicalize(OperationPass):
     """Brings every operation to its simplest form: folds, the registered canonicalization patterns, dead code.
 
-    Assumes: nothing. Guarantees: results keep their bits (see `patterns.registry.canonicalization`), except that a
-    `pd.matmul` may read an operand transposed; no registered pattern matches any more. Idempotent.
+    Assumes: nothing. Guarantees: results keep their bits (see `patterns.registry.canonicalization`); no registered
+    pattern matches any more. Idempotent.
     Cost: O(operations + changes). Statistics: rewrites by pattern name, `fold`, and `removed` (dead operations).
 
     max_rewrites: the bound on rewrites, an error when hit; by default 1024 + 64 for each operation.
