@@ -406,7 +406,7 @@ def test_effects_of_blocked_operands_know_their_tensor() -> None:
     assert list(found) == ["src", "weight", "bias", "out"]
     # 25 positions of 4 lanes in fp16, rounded up to 256 bytes
     assert found["src"].nbytes == 256
-    assert found["weight"].aligned == tx8.AlignedTensor((3, 3, 7, 3), Format.named("f16"), "Cx")  # type: ignore[arg-type]
+    assert found["weight"].aligned == tx8.OperandTensor((3, 3, 7, 3), Format.named("f16"), "Cx")  # type: ignore[arg-type]
     assert found["weight"].nbytes == 512
     assert found["bias"].nbytes == 28
     assert found["out"].aligned is not None

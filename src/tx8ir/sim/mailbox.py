@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from tx8ir.dialects.tx8 import DteArmOp, DteSendOp, DteWaitOp, MemorySpace, MessageOp
 
 from .errors import Fault
+from .layouts import LayoutMap
 from .memory import Memory, Placed
 from .races import RaceDetector
 
@@ -46,10 +47,12 @@ class Mailbox:
     Args:
         memory: the memories.
         races: the detector that messages order accesses for, or None without checks.
+        layouts: the map of what the bytes are, which goes along with them; or None without it.
     """
 
-    def __init__(self, memory: Memory, races: RaceDetector | None) -> None:
+    def __init__(self, memory: Memory, races: RaceDetector | None, layouts: LayoutMap | None = None) -> None:
         self._memory = memory
+        self._layouts = layouts
         self._races = races
         self._unsent: dict[Key, deque[Message]] = {}
         self._unwaited: dict[Key, deque[Message]] = {}
@@ -115,7 +118,9 @@ class Mailbox:
             landing = peer * size + message.low
             spm.data[landing : landing + op.nbytes] = spm.data[source : source + op.nbytes]
             assert spm.written is not None
-            spm.written[landing : landing + op.nbytes] = spm.written[source : source + op.nbytes]
+            spm.written.mark(landing, landing + op.nbytes)
+            if self._layouts is not None:
+                self._layouts.deliver(source, landing, op.nbytes)
             message.arrived, message.sent_clock = True, known
             if op.pattern == "scatter":
                 source += op.nbytes

@@ -1,4 +1,4 @@
-"""The memories: the scratch-pads of all tiles in one array, DDR as declared segments; each knows its written bytes.
+"""The memories: the scratch-pads of all tiles in one array, and DDR as declared segments.
 
 An operand of an instruction is placed once (`Memory.place`): its addresses are checked, and it is found where it lies
 for all tiles together. Placed operands are read and written for all tiles in one NumPy call: through a strided view
@@ -22,62 +22,11 @@ from tx8ir.target.formats import Format
 from tx8ir.target.layout import element_mask, pack, unpack
 
 from .errors import Fault, bytes_text
-
-Array = NDArray[Any]
+from .rows import Array, shape_of
+from .stores import ByteStore, Part, make_part
 
 _WORDS = (8, 4, 2)
-_LONG_RUN = 64  # bytes
-_PAGE = 256  # bytes
-_LONG_EXTENT = 4096  # bytes: from here on looking at pages tile by tile pays
-
-
-class ByteStore:
-    """Consecutive bytes and, unless all of them count as written, a flag for each that says so.
-
-    A flag per page of 256 bytes says that all of its bytes are known to be written. It spares looking at the flags of
-    bytes where the same memory is used again and again; it may lag behind them.
-    """
-
-    __slots__ = ("address", "data", "full", "kind", "name", "size", "written")
-
-    def __init__(self, name: str, address: int, size: int, kind: str, data: NDArray[np.uint8] | None = None) -> None:
-        self.name = name
-        self.address = address
-        self.size = size
-        self.kind = kind
-        # np.zeros takes fresh pages from the system, so bytes that nobody touches cost nothing.
-        self.data: NDArray[np.uint8] = np.zeros(size, np.uint8) if data is None else data
-        self.written: NDArray[np.bool_] | None = np.zeros(size, np.bool_) if data is None else None
-        self.full: NDArray[np.bool_] = np.zeros(size // _PAGE + 1, np.bool_)
-
-    def clear(self) -> None:
-        """Forget all that was written."""
-        if self.written is not None:
-            self.data = np.zeros(self.size, np.uint8)
-            self.written = np.zeros(self.size, np.bool_)
-            self.full[:] = False
-
-    @property
-    def is_writable(self) -> bool:
-        """Whether instructions may write it."""
-        return self.kind not in ("const", "input")
-
-
-@attrs.define(eq=False)
-class Part:
-    """Where an access lies in one store, for some of the tiles.
-
-    Either tile i is at `start + i * step`, or, when `offsets` is set, at `offsets[i]`; all in bytes of the store.
-    """
-
-    store: ByteStore
-    start: int
-    step: int
-    offsets: NDArray[np.int64] | None
-    count: int
-    """Tiles."""
-    positions: slice | NDArray[np.intp]
-    """Which of the instruction's tiles these are."""
+_LONG_RUN = 4096  # bytes from which on copying tile by tile pays
 
 
 @attrs.define(eq=False)
@@ -94,13 +43,7 @@ class Placed:
 
     def moved(self, shift: int) -> Placed:
         """The same access `shift` bytes further; its bytes are taken to lie in the same stores."""
-        parts = tuple(
-            [
-                Part(p.store, p.start + shift, p.step, None if p.offsets is None else p.offsets + shift, p.count,
-                     p.positions)
-                for p in self.parts
-            ]
-        )  # fmt: skip
+        parts = tuple([part.shifted(shift) for part in self.parts])
         return Placed(self.access, self.tiles, parts, self.extent, self.shift + shift)
 
     @property
@@ -146,8 +89,32 @@ class Memory:
         """Find an access in memory. Raises Fault when bytes are out of range, reserved, or in no writable segment."""
         extent = access.extent
         if access.space is MemorySpace.SPM:
-            return Placed(access, tiles, (self._place_spm(access, extent, tiles),), extent)
-        return Placed(access, tiles, self._place_ddr(access, extent, tiles), extent)
+            parts = (self._place_spm(access, extent, tiles),)
+        else:
+            parts = self._place_ddr(access, extent, tiles)
+        return _soiled(Placed(access, tiles, parts, extent))
+
+    def move(self, placed: Placed, shift: int) -> Placed:
+        """A placed access where loops have moved it: `shift` bytes from where it was placed.
+
+        Raises Fault as `place`.
+        """
+        access, extent = placed.access, placed.extent
+        if access.space is MemorySpace.SPM:
+            first, end = self.target.spm_allocatable
+            inside = first <= min(access.addresses) + shift and max(access.addresses) + shift + extent <= end
+        else:
+            inside = all(
+                part.offsets is None
+                and min(part.start, part.start + (part.count - 1) * part.step) + shift >= 0
+                and max(part.start, part.start + (part.count - 1) * part.step) + shift + extent <= part.store.size
+                for part in placed.parts
+            )
+        if inside:
+            return _soiled(placed.moved(shift))
+        # Outside of where it was: an error, or another segment.
+        moved = attrs.evolve(access, addresses=tuple([a + shift for a in access.addresses]))
+        return self.place(moved, placed.tiles)
 
     def _place_spm(self, access: Access, extent: int, tiles: tuple[int, ...]) -> Part:
         first, end = self.target.spm_allocatable
@@ -165,7 +132,7 @@ class Memory:
             offsets = [tile * size + addresses[0] for tile in tiles]
         else:
             offsets = [tile * size + address for tile, address in zip(tiles, addresses, strict=True)]
-        return _part(self.spm, offsets, slice(None))
+        return make_part(self.spm, offsets, access, slice(None))
 
     def _place_ddr(self, access: Access, extent: int, tiles: tuple[int, ...]) -> tuple[Part, ...]:
         addresses = access.addresses
@@ -174,7 +141,7 @@ class Memory:
         low, high = min(addresses), max(addresses)
         common = self.segment_at(low, high - low + extent)
         if common is not None and (common.is_writable or not access.writes):
-            return (_part(common, [address - common.address for address in addresses], slice(None)),)
+            return (make_part(common, [address - common.address for address in addresses], access, slice(None)),)
         found = [self.segment_at(address, extent) for address in addresses]
         for position, (store, address) in enumerate(zip(found, addresses, strict=True)):
             if store is None or (access.writes and not store.is_writable):
@@ -189,7 +156,9 @@ class Memory:
         parts: list[Part] = []
         for store in stores:
             positions = [i for i, s in enumerate(found) if s is store]
-            parts.append(_part(store, [addresses[i] - store.address for i in positions], np.array(positions)))
+            parts.append(
+                make_part(store, [addresses[i] - store.address for i in positions], access, np.array(positions))
+            )
         return tuple(parts)
 
     def segment_at(self, address: int, size: int) -> ByteStore | None:
@@ -212,40 +181,32 @@ class Memory:
 
     def store(self, placed: Placed, values: Any) -> None:
         """Write elements that broadcast to [tiles, *iterations, run elements]; their type says their size."""
-        access = placed.access
-        dtype = values.dtype
         for part in placed.parts:
             chosen = values if len(placed.parts) == 1 or np.ndim(values) == 0 else values[part.positions]
-            if part.offsets is None:
-                _view(part, part.store.data, access, dtype)[...] = chosen
-            else:
-                _windows(part, part.store.data, access, dtype)[part.offsets] = chosen
+            part.save(chosen, values.dtype)
 
     def destination(self, placed: Placed, format: Format) -> Array | None:
         """The memory of a destination as a view like that of `load`, or None where its tiles need a scatter."""
         part, *others = placed.parts
-        if part.offsets is not None or others:
-            return None
-        return _view(part, part.store.data, placed.access, format.dtype)
+        return None if others else part.view(format.dtype)
 
     def copy(self, src: Placed, dst: Placed) -> None:
         """Copy bytes. Both walks have the same loops around the same runs, or one side is a single dense run."""
-        if len(src.parts) == len(dst.parts) == 1 and src.access.nbytes == dst.access.nbytes >= _LONG_EXTENT:
+        if len(src.parts) == len(dst.parts) == 1 and src.access.nbytes == dst.access.nbytes >= _LONG_RUN:
             a, b = src.parts[0], dst.parts[0]
             if (a.offsets is not None or b.offsets is not None) and not (src.access.walk or dst.access.walk):
                 nbytes, source, destination = src.access.nbytes, a.store.data, b.store.data
-                for start, to in zip(_starts(a), _starts(b), strict=True):
+                for start, to in zip(a.starts().tolist(), b.starts().tolist(), strict=True):
                     destination[to : to + nbytes] = source[start : start + nbytes]
                 return
         word = _word(math.gcd(src.access.nbytes, dst.access.nbytes))
         values = self._array(src, word)
-        shape = _shape(dst.access, len(dst.tiles), word)
-        part, *others = dst.parts
-        if dst.access.walk or part.offsets is not None or others:
-            self.store(dst, values.reshape(shape))
+        out = None if dst.access.walk or len(dst.parts) > 1 else dst.parts[0].view(word)
+        if out is None:
+            self.store(dst, values.reshape(shape_of(dst.access.walk, dst.access.nbytes, len(dst.tiles), word)))
         else:
             # The dense side is cut into the runs of the other: one copy, and no array in between.
-            _view(part, part.store.data, dst.access, word).reshape(values.shape)[...] = values
+            out.reshape(values.shape)[...] = values
 
     def load_tensor(self, placed: Placed) -> Array:
         """A channel-blocked operand as a new array [tiles, *shape] of its format."""
@@ -258,14 +219,10 @@ class Memory:
         tensor = placed.access.aligned
         assert tensor is not None
         (part,) = placed.parts
-        if part.offsets is None:
-            out = _view(part, part.store.data, placed.access, _BYTE)
-            pack(values, tensor.format, tensor.layout, leading=1, out=out)
-        else:
-            windows = _windows(part, part.store.data, placed.access, _BYTE)
-            out = windows[part.offsets]
-            pack(values, tensor.format, tensor.layout, leading=1, out=out)
-            windows[part.offsets] = out
+        out = part.load(_BYTE)
+        pack(values, tensor.format, tensor.layout, leading=1, out=out)
+        if part.offsets is not None:
+            part.save(out, _BYTE)
 
     def load_rows(self, placed: Placed, rows: NDArray[np.int64]) -> Array:
         """Rows of a table in DDR, as bytes [tiles, count, row bytes]; `rows` [tiles, count] are valid row numbers.
@@ -277,11 +234,11 @@ class Memory:
         result = np.empty((*rows.shape, access.nbytes), np.uint8)
         for part in placed.parts:
             wanted = rows[part.positions]
-            base = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
-            offsets = base[:, None] + wanted * stride
+            offsets = part.starts()[:, None] + wanted * stride
             result[part.positions] = _row_windows(part.store.data, access.nbytes)[offsets]
             if self.checks and part.store.written is not None:
-                written = _row_windows(part.store.written, access.nbytes)[offsets]
+                flags = part.store.written.bytes(0, part.store.size)
+                written = _row_windows(flags, access.nbytes)[offsets]
                 if not written.all():
                     position, i, byte = (int(v) for v in np.unravel_index(int(written.argmin()), written.shape))
                     address = part.store.address + int(offsets[position, i]) + byte
@@ -297,25 +254,19 @@ class Memory:
         access = placed.access
         ((_, stride),) = access.walk
         for part in placed.parts:
-            base = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
-            offsets = base[:, None] + rows[part.positions] * stride
+            offsets = part.starts()[:, None] + rows[part.positions] * stride
             _row_windows(part.store.data, access.nbytes)[offsets] = values[part.positions]
             if part.store.written is not None:
-                _row_windows(part.store.written, access.nbytes)[offsets] = True
+                part.store.written.use(offsets, access.nbytes)
+                _row_windows(part.store.written.flags, access.nbytes)[offsets] = True
 
     def _array(self, placed: Placed, dtype: np.dtype[Any]) -> Array:
-        access, parts = placed.access, placed.parts
-        if len(parts) == 1:
-            part = parts[0]
-            if part.offsets is None:
-                return _view(part, part.store.data, access, dtype)
-            return _windows(part, part.store.data, access, dtype)[part.offsets]
-        result = np.empty(_shape(access, len(placed.tiles), dtype), dtype)
-        for part in parts:
-            if part.offsets is None:
-                result[part.positions] = _view(part, part.store.data, access, dtype)
-            else:
-                result[part.positions] = _windows(part, part.store.data, access, dtype)[part.offsets]
+        if len(placed.parts) == 1:
+            return placed.parts[0].load(dtype)
+        access = placed.access
+        result = np.empty(shape_of(access.walk, access.nbytes, len(placed.tiles), dtype), dtype)
+        for part in placed.parts:
+            result[part.positions] = part.load(dtype)
         return result
 
     # -- written bytes --------------------------------------------------------------------------------------------
@@ -327,18 +278,13 @@ class Memory:
         """
         access = placed.access
         for part in placed.parts:
-            if part.store.written is None or _is_full(part, placed.extent):
+            span = part.span
+            if span is None or span.is_written():
                 continue
-            word = _flag_word(access.nbytes)
-            flags = self._flags(part, access, word)
-            if flags.all() if word is _FLAG else (flags == _ALL_WRITTEN[word.itemsize]).all():
-                if not access.walk:
-                    _set_full(part, access.nbytes)
-                continue
-            written = self._flags(part, access, _FLAG).copy()
+            written = span.bytes()
             if access.aligned is not None:
                 tensor = access.aligned
-                written |= ~element_mask(tensor.shape, tensor.format, tensor.layout)
+                written = written | ~element_mask(tensor.shape, tensor.format, tensor.layout)
                 if written.all():
                     continue
             index = np.unravel_index(int(written.argmin()), written.shape)
@@ -349,45 +295,27 @@ class Memory:
 
     def mark_written(self, placed: Placed) -> None:
         """Flag the bytes of a destination as written, the gaps between the batches of a channel-blocked tensor too."""
-        access = placed.access
-        word = _flag_word(access.nbytes)
         for part in placed.parts:
-            flags = part.store.written
-            if flags is None or _is_full(part, placed.extent):
-                continue
-            if part.offsets is None:
-                _view(part, flags, access, word)[...] = _ALL_WRITTEN[word.itemsize]
-            else:
-                _windows(part, flags, access, word)[part.offsets] = _ALL_WRITTEN[word.itemsize]
-            if not access.walk:
-                _set_full(part, access.nbytes)
+            if part.span is not None:
+                part.span.mark()
 
     def mark_where(self, placed: Placed, where: NDArray[np.bool_], format: Format) -> None:
         """Flag the elements [tiles, count] of a dense destination as written where `where` is true."""
         (part,) = placed.parts
-        flags = part.store.written
-        if flags is None or _is_full(part, placed.extent):
-            return
-        word = np.dtype(f"u{format.bytes}")
-        full = _ALL_WRITTEN[format.bytes]
-        if part.offsets is None:
-            np.copyto(_view(part, flags, placed.access, word), full, where=where)
-        else:
-            windows = _windows(part, flags, placed.access, word)
-            windows[part.offsets] = np.where(where, full, windows[part.offsets])
-
-    @staticmethod
-    def _flags(part: Part, access: Access, dtype: np.dtype[Any]) -> Array:
-        assert part.store.written is not None
-        if part.offsets is None:
-            return _view(part, part.store.written, access, dtype)
-        return _windows(part, part.store.written, access, dtype)[part.offsets]
+        if part.span is not None:
+            part.span.mark_where(where, format.bytes)
 
 
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)
-_FLAG: np.dtype[Any] = np.dtype(np.bool_)
 _WORD_TYPES: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
-_ALL_WRITTEN: dict[int, Any] = {n: np.frombuffer(b"\x01" * n, dtype)[0] for n, dtype in _WORD_TYPES.items()}
+
+
+def _soiled(placed: Placed) -> Placed:
+    """A placed access; if it is a destination, its stores know that they may be written there."""
+    if placed.access.writes:
+        for part in placed.parts:
+            part.store.soil(part, placed.extent)
+    return placed
 
 
 def _word(nbytes: int) -> np.dtype[Any]:
@@ -396,75 +324,6 @@ def _word(nbytes: int) -> np.dtype[Any]:
         if nbytes % size == 0:
             return _WORD_TYPES[size]
     return _BYTE
-
-
-def _flag_word(nbytes: int) -> np.dtype[Any]:
-    """How to look at the flags of runs: as words where runs are short, else one by one, which NumPy is quick at."""
-    return _word(nbytes) if nbytes < _LONG_RUN and nbytes % 2 == 0 else _FLAG
-
-
-def _part(store: ByteStore, offsets: list[int], positions: slice | NDArray[np.intp]) -> Part:
-    """Describe the offsets of the tiles by start and step where they are equally far apart."""
-    count = len(offsets)
-    start = offsets[0]
-    step = offsets[1] - start if count > 1 else 0
-    if count < 3 or offsets == list(range(start, start + count * step, step) if step else [start] * count):
-        return Part(store, start, step, None, count, positions)
-    return Part(store, start, 0, np.array(offsets, np.int64), count, positions)
-
-
-def _pages(part: Part, low: int, high: int) -> NDArray[np.bool_] | None:
-    """The flags [tiles, pages] where all tiles lie alike within their pages; `low` and `high` are those of tile 0."""
-    if part.offsets is not None or part.step % _PAGE:
-        return None
-    strides = (part.step // _PAGE, 1)
-    return np.ndarray((part.count, high - low), np.bool_, part.store.full, low, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
-
-
-def _starts(part: Part) -> list[int]:
-    if part.offsets is not None:
-        return part.offsets.tolist()
-    return [part.start + i * part.step for i in range(part.count)]
-
-
-def _is_full(part: Part, extent: int) -> bool:
-    """Whether the pages say that all bytes from the first to the last of an access are written."""
-    pages = _pages(part, part.start // _PAGE, -(-(part.start + extent) // _PAGE))
-    if pages is not None:
-        return bool(pages.all())
-    full = part.store.full
-    return extent >= _LONG_EXTENT and all(
-        full[start // _PAGE : -(-(start + extent) // _PAGE)].all() for start in _starts(part)
-    )
-
-
-def _set_full(part: Part, nbytes: int) -> None:
-    """Note the pages that lie inside of a run that is written."""
-    low, high = -(-part.start // _PAGE), (part.start + nbytes) // _PAGE
-    pages = _pages(part, low, max(low, high))
-    if pages is not None:
-        pages[...] = True
-    elif nbytes >= _LONG_EXTENT:
-        for start in _starts(part):
-            part.store.full[-(-start // _PAGE) : (start + nbytes) // _PAGE] = True
-
-
-def _shape(access: Access, tiles: int, dtype: np.dtype[Any]) -> tuple[int, ...]:
-    return (tiles, *[n for n, _ in access.walk], access.nbytes // dtype.itemsize)
-
-
-def _view(part: Part, buffer: Array, access: Access, dtype: np.dtype[Any]) -> Array:
-    """The bytes of an access as a strided view [tiles, *iterations, run] of a store."""
-    size = dtype.itemsize
-    strides = (part.step, *[s for _, s in access.walk], size)
-    return np.ndarray(_shape(access, part.count, dtype), dtype, buffer, part.start, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
-
-
-def _windows(part: Part, buffer: Array, access: Access, dtype: np.dtype[Any]) -> Array:
-    """All walks of the access's form in a store, by the offset of their first byte: index with the offsets of tiles."""
-    shape = (part.store.size - access.extent + 1, *_shape(access, 1, dtype)[1:])
-    strides = (1, *[s for _, s in access.walk], dtype.itemsize)
-    return np.ndarray(shape, dtype, buffer, 0, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
 
 
 def _row_windows(buffer: Array, nbytes: int) -> Array:

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from tx8ir.dialects.tx8 import Access
 
 from .errors import Fault
-from .memory import ByteStore, Part, Placed
+from .memory import Placed
+from .stores import ByteStore, Part
 
 ScalarT = TypeVar("ScalarT", bound=np.integer[Any])
 

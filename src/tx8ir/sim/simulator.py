@@ -44,11 +44,13 @@ from .errors import Fault, SimError
 from .exceptions import ExceptionRegisters
 from .flags import FlagRow, Flags
 from .issue import Issue, all_issues, nodes_of, stream
+from .layouts import LayoutMap, LayoutPlan
 from .mailbox import Mailbox
-from .memory import ByteStore, Memory, Placed
+from .memory import Memory, Placed
 from .races import RaceDetector, SharedBytes, shared_bytes
 from .report import SimReport, make_report
 from .scheduler import Begun, Lockstep, Schedule, Tiles
+from .stores import ByteStore
 from .stream import decode
 
 Array = NDArray[Any]
@@ -96,6 +98,8 @@ class _Decoded:
     """Destinations that are written as a whole, likewise."""
     shared: tuple[tuple[int, SharedBytes], ...]
     """Accesses to DDR that some instruction may write: those that can race; with their number."""
+    layouts: LayoutPlan | None
+    """What the layout map needs to know; None without it."""
 
 
 @attrs.define(eq=False)
@@ -115,8 +119,8 @@ class Simulator:
         program: its module holds one `tx8.program`, its weight store the data of the constant segments. It is taken to
             be verified.
         target: the chip, and the profile that time is computed from.
-        checks: whether to find reads of bytes that were never written and cross-tile races in DDR. Addresses are always
-            checked.
+        checks: whether to find reads of bytes that were never written or were written in another layout, and cross-tile
+            races in DDR. Addresses are always checked.
         disabled: names of instruction classes ("tx8.gemm") whose execution is an error; for tests that show that a
             result depends on them.
         seed: of the generator for stochastic rounding, which every run starts anew.
@@ -148,6 +152,7 @@ class Simulator:
         self.nodes = nodes_of(ops, itertools.count())
         self._ops = ops
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
+        self._layouts = LayoutMap(self.memory) if checks and LayoutMap.is_of_use(self.instructions) else None
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
         self._flags = Flags()
 
@@ -175,9 +180,11 @@ class Simulator:
         memory.clear()
         self._flags = Flags()
         self._write_inputs(inputs)
+        if self._layouts is not None:
+            self._layouts.clear(self.inputs)
         races = RaceDetector(self.target.tiles) if self.checks else None
         machine = Machine(self.target, memory, self.seed, self._registers())
-        run = _Run(machine, races, Mailbox(memory, races), self._flags)
+        run = _Run(machine, races, Mailbox(memory, races, self._layouts), self._flags)
         with np.errstate(all="ignore"):
             if schedule is None and not self._has_messages:
                 for leaf, trips in all_issues(self.nodes):
@@ -242,36 +249,15 @@ class Simulator:
             raise Fault(f"{op.name} is disabled in this simulator")
         decoded = self._decoded.get((index, tiles))
         if decoded is None:
-            decoded = self._decoded[index, tiles] = self._decode(op, tiles)
+            decoded = self._decoded[index, tiles] = self._decode(index, op, tiles)
         if not decoded.moves:
             return decoded, decoded.placed
         shifts = [
             sum([term.offset(trips[-1 - term.level]) - term.offset(0) for term in terms]) for terms in decoded.moves
         ]
         return decoded, tuple(
-            [self._moved(p, shift) if shift else p for p, shift in zip(decoded.placed, shifts, strict=True)]
+            [self.memory.move(p, shift) if shift else p for p, shift in zip(decoded.placed, shifts, strict=True)]
         )
-
-    def _moved(self, placed: Placed, shift: int) -> Placed:
-        """An access where loops have moved it. Raises Fault when the machine does not allow it there."""
-        access = placed.access
-        if access.space is MemorySpace.SPM:
-            first, end = self.target.spm_allocatable
-            low, high = min(access.addresses) + shift, max(access.addresses) + shift + placed.extent
-            inside = first <= low and high <= end
-        else:
-            inside = all(
-                part.start + shift >= 0
-                and part.offsets is None
-                and max(part.start, part.start + (part.count - 1) * part.step) + shift + placed.extent
-                <= part.store.size
-                and min(part.start, part.start + (part.count - 1) * part.step) + shift >= 0
-                for part in placed.parts
-            )
-        if inside:
-            return placed.moved(shift)
-        # Outside of where it was: an error, or another segment.
-        return self.memory.place(_moved_to(access, shift), placed.tiles)
 
     def _check_order(self, index: int, decoded: _Decoded, placed: tuple[Placed, ...], run: _Run) -> None:
         """Find conflicts with what other tiles do, and let later instructions be checked against this one."""
@@ -294,6 +280,9 @@ class Simulator:
         if self.checks:
             for i in decoded.checked:
                 memory.check_written(placed[i])
+        layouts = self._layouts if decoded.layouts is not None else None
+        if layouts is not None and decoded.layouts is not None:
+            layouts.check(decoded.layouts, placed)
         if decoded.step is not None:
             registers = run.machine.exceptions
             if registers is None:
@@ -304,6 +293,8 @@ class Simulator:
                 registers.note(op, memory, placed, finite)
             for i in decoded.marked:
                 memory.mark_written(placed[i])
+            if layouts is not None and decoded.layouts is not None:
+                layouts.record(decoded.layouts, placed)
             if self.checks:
                 run.flags.look(memory, op, index, placed)
         elif isinstance(op, BarrierOp):
@@ -323,7 +314,7 @@ class Simulator:
             for i, position in enumerate(decoded.positions):
                 mailbox.send(op, placed[0], i, position)
 
-    def _decode(self, op: Instruction, tiles: tuple[int, ...]) -> _Decoded:
+    def _decode(self, index: int, op: Instruction, tiles: tuple[int, ...]) -> _Decoded:
         """Read all fields of an instruction, for some of its tiles.
 
         Raises Fault when its bytes are not where the machine allows them.
@@ -355,6 +346,9 @@ class Simulator:
             checked=tuple([i for i, a in enumerate(accesses) if not a.writes and not a.conditional]),
             marked=tuple([i for i, a in enumerate(accesses) if a.writes and not a.conditional]),
             shared=tuple(shared),
+            layouts=self._layouts.plan(op, index, placed)
+            if self._layouts is not None and executor is not None
+            else None,
         )
 
     # -- memory before and after ----------------------------------------------------------------------------------
@@ -377,10 +371,10 @@ class Simulator:
                     op,
                 )
             store, start, size = _port_bytes(self.memory, op)
-            data = pack(np.ascontiguousarray(array), tensor.element.format, op.layout)
-            store.data[start : start + size] = data
+            out = store.data[start : start + size]
+            pack(np.ascontiguousarray(array), tensor.element.format, op.layout, out=out)
             assert store.written is not None
-            store.written[start : start + size] = True
+            store.written.mark(start, start + size)
 
 
 class _Tiles(Tiles):
@@ -474,18 +468,16 @@ def _read_output(memory: Memory, op: OutputOp) -> Array:
     store, start, size = _port_bytes(memory, op)
     tensor = op.tensor
     format = tensor.element.format
-    if memory.checks and store.written is not None:
-        written = store.written[start : start + size]
-        if not written.all():
-            missing = ~written & element_mask(tensor.shape, format, op.layout)
-            if missing.any():
-                address = op.address + int(missing.argmax())
-                raise SimError(
-                    f'output "{op.port_name}" has {int(missing.sum())} bytes that no instruction wrote, '
-                    f"the first at {address:#x}",
-                    op,
-                    addresses=(op.address, op.address + size),
-                )
+    if memory.checks and store.written is not None and not store.written.covers(start, start + size):
+        missing = ~store.written.bytes(start, start + size) & element_mask(tensor.shape, format, op.layout)
+        if missing.any():
+            address = op.address + int(missing.argmax())
+            raise SimError(
+                f'output "{op.port_name}" has {int(missing.sum())} bytes that no instruction wrote, '
+                f"the first at {address:#x}",
+                op,
+                addresses=(op.address, op.address + size),
+            )
     return unpack(store.data[start : start + size], tensor.shape, format, op.layout)
 
 

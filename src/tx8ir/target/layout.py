@@ -42,6 +42,7 @@ __all__ = [
     "aligned_channels",
     "batch_bytes",
     "channel_blocking",
+    "element_addresses",
     "element_mask",
     "flatten_shape",
     "pack",
@@ -219,6 +220,22 @@ def address(index: Sequence[int], shape: Sequence[int], format: Format, layout: 
         cb, lane = divmod(c, block)
         return n * geometry.batch + cb * geometry.hw * block + hw * block + lane
     return n * geometry.batch + cx * geometry.hw * block + hw * c0 + (c - cx * block)
+
+
+def element_addresses(shape: Sequence[int], format: Format, layout: MemLayout | str) -> NDArray[np.int64]:
+    """Return int64 [elements]: the `address` of every element, in row-major order of the tensor.
+
+    Takes time and memory in proportion to the elements. Raises ValueError as `size_bytes`.
+    """
+    memory_layout = MemLayout(layout)
+    geometry = _geometry(tuple(shape), format, memory_layout)
+    if not memory_layout.is_blocked:
+        return np.arange(geometry.n * geometry.hw * geometry.c)
+    slots = np.arange(geometry.n * geometry.batch)
+    found = np.empty((geometry.n, geometry.hw, geometry.c), np.int64)
+    for region, block, lanes in _regions(slots, found, (), geometry):
+        lanes[...] = block[..., : region.used]
+    return found.reshape(-1)
 
 
 def pack(

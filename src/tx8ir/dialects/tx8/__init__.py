@@ -10,7 +10,7 @@ from __future__ import annotations
 from tx8ir.core import Dialect
 
 from . import arithmetic, control, declarations, dma, dte, moves, neural, peripheral, pooling, scalar, tensors
-from .access import Access, AlignedTensor, MemorySpace
+from .access import Access, MemorySpace, OperandTensor
 from .arithmetic import (
     BINARY_FUNCTIONS,
     LOGIC,
@@ -96,7 +96,6 @@ __all__ = [
     "UNARY_FUNCTIONS",
     "UNARY_WITH_ALPHA",
     "Access",
-    "AlignedTensor",
     "ArgOp",
     "BarrierOp",
     "BilinearOp",
@@ -141,6 +140,7 @@ __all__ = [
     "Nchw2NhwcOp",
     "NeuralOp",
     "Nhwc2NchwOp",
+    "OperandTensor",
     "OutputOp",
     "PadOp",
     "PerTile",

@@ -25,12 +25,15 @@ class MemorySpace(enum.Enum):
 
 
 @attrs.frozen
-class AlignedTensor:
-    """The bytes of an operand are a channel-blocked tensor: its logical shape, its format, and NCx or Cx (weights)."""
+class OperandTensor:
+    """What tensor an instruction takes the bytes of an operand for: logical shape, format and layout."""
 
     shape: Shape4
     format: Format
     layout: MemLayout
+
+    def __str__(self) -> str:
+        return f"{self.layout.value} {'x'.join(map(str, self.shape))} {self.format.name}"
 
 
 @attrs.frozen
@@ -51,10 +54,16 @@ class Access:
     """Length of a contiguous run."""
     walk: tuple[tuple[int, int], ...] = ()
     """(iterations, stride in bytes) of each loop around the runs, outermost first; strides are not negative."""
-    aligned: AlignedTensor | None = None
-    """Set when the bytes are a channel-blocked tensor, of which padding lanes and gaps between batches are not read."""
+    tensor: OperandTensor | None = None
+    """Set when the instruction goes by the axes of a tensor; None when it runs over bytes or elements as they lie."""
     conditional: bool = False
     """True when data decide which of the bytes are touched: the table of a gather, the result of a masked move."""
+
+    @property
+    def aligned(self) -> OperandTensor | None:
+        """The tensor where it is channel-blocked: then padding lanes and gaps between batches are not read."""
+        tensor = self.tensor
+        return tensor if tensor is not None and tensor.layout.is_blocked else None
 
     @property
     def extent(self) -> int:

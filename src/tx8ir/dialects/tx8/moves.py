@@ -13,11 +13,11 @@ from typing import ClassVar
 from tx8ir.core import attribute
 from tx8ir.target.chip import Engine
 from tx8ir.target.formats import Format
-from tx8ir.target.layout import MemLayout, channel_blocking, size_bytes
+from tx8ir.target.layout import MemLayout, channel_blocking
 
 from .access import Access, Shape4
 from .instruction import BYTE_FORMATS, Instruction, PerTile, format_bytes, spm_access
-from .tensors import aligned_access, shape4, verify_window, window_extents
+from .tensors import aligned_access, dense_access, shape4, verify_window, window_extents
 
 MOVE_LAYOUTS = ("NTensor", "NCx")
 AXES = {"N": 0, "H": 1, "W": 2, "C": 3}
@@ -29,10 +29,7 @@ def tensor_access(
     operand: str, addresses: PerTile, shape: Shape4, format: str, layout: str, *, writes: bool = False
 ) -> Access:
     """An access to a whole tensor in SPM, dense (NTensor) or channel-blocked (NCx)."""
-    if layout == "NCx":
-        return aligned_access(operand, addresses, shape, format, writes=writes)
-    nbytes = size_bytes(shape, Format.named(format), MemLayout.NTensor)
-    return spm_access(operand, addresses, nbytes, writes=writes)
+    return aligned_access(operand, addresses, shape, format, writes=writes, layout=MemLayout(layout))
 
 
 class MoveOp(Instruction):
@@ -113,6 +110,7 @@ class ImageOrderOp(Instruction):
     """Base of the two changes of axis order; both sides are dense, since NCHW has no channel blocks [D]."""
 
     engine: ClassVar[Engine | None] = Engine.CT
+    to_nhwc: ClassVar[bool]
 
     src: PerTile = attribute(doc="SPM address of the operand, dense")
     dst: PerTile = attribute(doc="SPM address of the result, dense")
@@ -124,16 +122,23 @@ class ImageOrderOp(Instruction):
         self.require_shape("shape", self.shape)
 
     def effects(self) -> tuple[Access, ...]:
-        nbytes = size_bytes(self.shape, Format.named(self.format), MemLayout.NTensor)
-        return spm_access("src", self.src, nbytes), spm_access("dst", self.dst, nbytes, writes=True)
+        n, h, w, c = self.shape
+        stored, made = ((n, c, h, w), (n, h, w, c)) if self.to_nhwc else ((n, h, w, c), (n, c, h, w))
+        return dense_access("src", self.src, stored, self.format), dense_access(
+            "dst", self.dst, made, self.format, writes=True
+        )
 
 
 class Nchw2NhwcOp(ImageOrderOp, name="tx8.nchw2nhwc"):
     """`dst[n, h, w, c] = src[n, c, h, w]`."""
 
+    to_nhwc: ClassVar[bool] = True
+
 
 class Nhwc2NchwOp(ImageOrderOp, name="tx8.nhwc2nchw"):
     """`dst[n, c, h, w] = src[n, h, w, c]`."""
+
+    to_nhwc: ClassVar[bool] = False
 
 
 class ConcatOp(Instruction, name="tx8.concat"):

@@ -10,7 +10,7 @@ from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, size_bytes
 from tx8ir.target.rounding import Rounding
 
-from .access import Access, AlignedTensor, MemorySpace, Shape4
+from .access import Access, MemorySpace, OperandTensor, Shape4
 from .conversions import CONVERSIONS
 from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Instruction, PerTile, format_bytes, spm_access
 
@@ -28,10 +28,15 @@ def aligned_access(
     writes: bool = False,
     layout: MemLayout = MemLayout.NCx,
 ) -> Access:
-    """An access to a whole channel-blocked (NCx, or Cx for weights) tensor in SPM."""
+    """An access to a whole tensor in SPM, channel-blocked (NCx, or Cx for weights) unless `layout` is a dense one."""
     f = Format.named(format)
     nbytes = size_bytes(shape, f, layout)
-    return Access(operand, MemorySpace.SPM, writes, addresses, nbytes, (), AlignedTensor(shape, f, layout))
+    return Access(operand, MemorySpace.SPM, writes, addresses, nbytes, (), OperandTensor(shape, f, layout))
+
+
+def dense_access(operand: str, addresses: PerTile, shape: Shape4, format: str, *, writes: bool = False) -> Access:
+    """An access to a whole dense (NTensor) tensor in SPM, by an instruction that goes by its axes."""
+    return aligned_access(operand, addresses, shape, format, writes=writes, layout=MemLayout.NTensor)
 
 
 def shape4(shape: tuple[int, ...]) -> Shape4:
@@ -183,10 +188,9 @@ class ChannelNormOp(Instruction, name="tx8.channelnorm"):
 
     def effects(self) -> tuple[Access, ...]:
         shape, f = shape4(self.shape), self.format
-        dense = size_bytes(shape, Format.named(f), MemLayout.NTensor)
         if self.direction:
-            return spm_access("src", self.src, dense), aligned_access("dst", self.dst, shape, f, writes=True)
-        return aligned_access("src", self.src, shape, f), spm_access("dst", self.dst, dense, writes=True)
+            return dense_access("src", self.src, shape, f), aligned_access("dst", self.dst, shape, f, writes=True)
+        return aligned_access("src", self.src, shape, f), dense_access("dst", self.dst, shape, f, writes=True)
 
 
 class MaskMoveOp(Instruction, name="tx8.maskmove"):

@@ -1,0 +1,425 @@
+"""Layout misuse: an instruction that goes by the axes of a tensor, on bytes that were written as another tensor.
+
+Memory is divided into cells of 256 bytes, the alignment of tensors. For each cell the map keeps who last gave its bytes
+a layout, and where that tensor began: results of instructions that go by axes (products, reductions, changes of
+layout, …) and declared inputs have one. Copies of whole runs and element-wise arithmetic keep the layout of their
+source; all other writes make it unknown. A source is compared with what is known of its cells; nothing is said about
+unknown ones, so a correct program raises no alarm, whatever it does to bytes that the map cannot follow.
+
+Two tensors agree on the bytes that they share if one is a part of the other (rows and channels differ by constants), or
+if both run through their elements densely there, which makes one a reshape of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.dialects.tx8 import (
+    BilinearOp,
+    ChannelNormOp,
+    ConcatOp,
+    DteStoreOp,
+    ElementwiseOp,
+    ElemMaskOp,
+    InputOp,
+    Instruction,
+    MemorySpace,
+    MoveOp,
+    NeuralOp,
+    OperandTensor,
+    PoolOp,
+    RdmaOp,
+    ReduceOp,
+    TdmaOp,
+    TdmaReshapeOp,
+    UnpoolOp,
+    WdmaOp,
+)
+from tx8ir.target.formats import F32, TF32, UI8, Format
+from tx8ir.target.layout import BATCH_ALIGNMENT, MemLayout, element_addresses, flatten_shape, size_bytes
+
+from .errors import Fault, bytes_text
+from .memory import ByteStore, Memory, Part, Placed
+
+Cells: TypeAlias = NDArray[np.int64]
+"""0 where nothing is known, else the number of a `_Written` and the first byte of its tensor, see `_code`."""
+Rows: TypeAlias = "tuple[Cells, int | Cells]"
+"""Cells [tiles, n] of an access, and where it begins on each tile (one number, or [tiles, 1])."""
+
+CELL = BATCH_ALIGNMENT
+_BITS = 40
+_BIAS = 1 << (_BITS - 1)  # a part that is copied to a lower address may belong to a tensor that would begin below 0
+_MASK = (1 << _BITS) - 1
+_READERS = (BilinearOp, ChannelNormOp, ConcatOp, MoveOp, NeuralOp, PoolOp, ReduceOp, TdmaReshapeOp, UnpoolOp)
+_COPIES = (RdmaOp, WdmaOp, TdmaOp, DteStoreOp)
+_VERDICTS_KEPT = 1 << 14
+
+
+@attrs.frozen
+class _Written:
+    """A tensor that something laid out in memory. Of a dense one only the format counts: any reshape is as good."""
+
+    tensor: OperandTensor
+    who: str
+
+
+@attrs.frozen
+class _Effect:
+    """What an instruction does to the layout of a destination."""
+
+    destination: int
+    """Its number among the accesses."""
+    written: int = 0
+    """The number of the tensor that it holds afterwards; 0: unknown, or that of `source`."""
+    source: int | None = None
+    """The access whose layout it keeps, byte for byte."""
+    format: Format | None = None
+    """With a source: that of its elements; another one makes the layout unknown. None: any."""
+
+
+@attrs.frozen
+class LayoutPlan:
+    """What a decoded instruction needs of the map."""
+
+    sources: tuple[tuple[int, OperandTensor], ...]
+    effects: tuple[_Effect, ...]
+
+
+class LayoutMap:
+    """Knows which tensor the bytes of the memories belong to.
+
+    Costs a look at one number for each 256 bytes of an operand that has axes, and for each 256 bytes of a result one is
+    written. Tensors that differ are compared element by element, once for each way in which they meet.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._cells: dict[int, Cells] = {}
+        self._written: list[_Written] = [_Written(OperandTensor((1, 1, 1, 1), F32, MemLayout.NTensor), "nobody")]
+        self._numbers: dict[_Written, int] = {}
+        self._verdicts: dict[tuple[OperandTensor, int, bytes], int] = {}
+
+    @staticmethod
+    def is_of_use(instructions: Iterable[Instruction]) -> bool:
+        """Whether a program has instructions that go by the axes of their sources."""
+        return any(isinstance(op, _READERS) for op in instructions)
+
+    def clear(self, inputs: Iterable[InputOp]) -> None:
+        """Forget everything but the declared inputs."""
+        self._cells.clear()
+        for op in inputs:
+            store = self._memory.segment_at(op.address, op.size_bytes)
+            format = op.tensor.element.format
+            if store is None or format.is_packed or format is UI8:
+                continue  # a segment that is not there is found when the input is written; ui8 may be any bytes
+            layout = MemLayout(op.layout)
+            n, hw, c = flatten_shape(op.tensor.shape, layout)
+            number = self._number(OperandTensor((n, 1, hw, c), format, layout), f'input "{op.port_name}" holds')
+            start = op.address - store.address
+            first, end = _inner(start, start + op.size_bytes)
+            self._of(store)[first:end] = _code(number, start)
+
+    # -- when an instruction is decoded -----------------------------------------------------------------------------
+
+    def plan(self, op: Instruction, index: int, placed: Sequence[Placed]) -> LayoutPlan:
+        """Which accesses of an instruction are looked at, and what becomes of its destinations."""
+        sources: list[tuple[int, OperandTensor]] = []
+        effects: list[_Effect] = []
+        for i, p in enumerate(placed):
+            tensor = p.access.tensor
+            if not p.access.writes:
+                if tensor is not None:
+                    sources.append((i, tensor))
+            elif tensor is not None:
+                number = self._number(tensor, f"instruction {index} ({op.name}) wrote")
+                effects.append(_Effect(i, number))
+            else:
+                effects.append(self._kept(op, i, placed) or _Effect(i))
+        return LayoutPlan(tuple(sources), tuple(effects))
+
+    @staticmethod
+    def _kept(op: Instruction, i: int, placed: Sequence[Placed]) -> _Effect | None:
+        """The effect on a destination that keeps the layout of the first source."""
+        source, destination = placed[0].access, placed[i].access
+        if source.walk or destination.walk or source.nbytes != destination.nbytes:
+            return None
+        if isinstance(op, _COPIES):
+            return _Effect(i, source=0)
+        if isinstance(op, (ElementwiseOp, ElemMaskOp)):
+            return _Effect(i, source=0, format=Format.named(op.format))
+        return None
+
+    def _number(self, tensor: OperandTensor, who: str) -> int:
+        written = _Written(tensor, who)
+        if written not in self._numbers:
+            self._numbers[written] = len(self._written)
+            self._written.append(written)
+        return self._numbers[written]
+
+    # -- when it is executed ----------------------------------------------------------------------------------------
+
+    def check(self, plan: LayoutPlan, placed: Sequence[Placed]) -> None:
+        """Raise Fault when a source was written as another tensor."""
+        for i, tensor in plan.sources:
+            p = placed[i]
+            positions = 0
+            for cells, begin in self._rows(p):
+                self._check_rows(p, tensor, cells, begin, positions)
+                positions += len(cells)
+
+    def record(self, plan: LayoutPlan, placed: Sequence[Placed]) -> None:
+        """Take over what an instruction has written."""
+        for effect in plan.effects:
+            destination = placed[effect.destination]
+            if effect.source is not None and self._keep(effect, placed[effect.source], destination):
+                continue
+            if not effect.written:
+                self._forget(destination)
+                continue
+            tensor = self._written[effect.written].tensor
+            for cells, begin in self._rows(destination, create=True, inner=not tensor.layout.is_blocked):
+                cells[...] = _code(effect.written, begin)
+
+    def deliver(self, source: int, destination: int, nbytes: int) -> None:
+        """Take over a copy of scratch-pad bytes from one tile to another; offsets are those in the memory of all."""
+        cells = self._cells.get(id(self._memory.spm))
+        if cells is None:
+            return
+        size = self._memory.target.spm_bytes
+        cells[destination // CELL : -(-(destination + nbytes) // CELL)] = 0
+        if (destination - source) % CELL == 0:
+            first, end = _inner(destination, destination + nbytes)
+            shift = (destination - source) // CELL
+            cells[first:end] = _shifted(cells[first - shift : end - shift], destination % size - source % size)
+
+    # -- cells ------------------------------------------------------------------------------------------------------
+
+    def _of(self, store: ByteStore) -> Cells:
+        if id(store) not in self._cells:
+            self._cells[id(store)] = np.zeros(store.size // CELL + 2, np.int64)
+        return self._cells[id(store)]
+
+    def _rows(self, placed: Placed, *, create: bool = False, inner: bool = False) -> Iterator[Rows]:
+        """The cells of an access, tiles in their order; nothing where nothing is known.
+
+        `inner` leaves out cells of which the access does not have all bytes. The access has one part or is not in SPM.
+        """
+        for part in placed.parts:
+            store = part.store
+            if id(store) not in self._cells and not create:
+                continue
+            cells, size = self._of(store), placed.extent
+            spm = store is self._memory.spm
+            tile_bytes = self._memory.target.spm_bytes
+            if part.offsets is None and part.step % CELL == 0:
+                first, end = _inner(part.start, part.start + size) if inner else _outer(part.start, part.start + size)
+                strides = (part.step // CELL * cells.itemsize, cells.itemsize)
+                view = np.ndarray(
+                    (part.count, max(end - first, 0)), cells.dtype, cells, first * cells.itemsize, strides
+                )  # pyright: ignore[reportArgumentType]  # any buffer will do
+                if part.step == (tile_bytes if spm else 0) or part.count == 1:
+                    yield view, part.start % tile_bytes if spm else part.start
+                else:
+                    begin = part.start + part.step * np.arange(part.count)[:, None]
+                    yield view, begin % tile_bytes if spm else begin
+            else:
+                for start in _starts(part):
+                    first, end = _inner(start, start + size) if inner else _outer(start, start + size)
+                    yield cells[None, first : max(end, first)], start % tile_bytes if spm else start
+
+    def _forget(self, placed: Placed) -> None:
+        if placed.access.space is MemorySpace.SPM:
+            for cells, _ in self._rows(placed):
+                cells[...] = 0
+            return
+        for part in placed.parts:  # strided over matrices of which few parts may be known
+            if id(part.store) in self._cells:
+                starts = _starts(part)
+                first, end = _outer(min(starts), max(starts) + placed.extent)
+                self._cells[id(part.store)][first:end] = 0
+
+    def _keep(self, effect: _Effect, source: Placed, destination: Placed) -> bool:
+        """Give a destination the layout of a source; False if it is not known or does not come with the bytes."""
+        if len(source.parts) > 1 or len(destination.parts) > 1:
+            return False
+        before = list(self._rows(source))
+        if not any(cells[0, 0] for cells, _ in before):  # what begins with unknown bytes counts as unknown
+            return False
+        if effect.format is not None:
+            known = self._written[int(before[0][0][0, 0]) >> _BITS].tensor
+            if not _same_format(known.format, effect.format):
+                return False
+        after = list(self._rows(destination, create=True))
+        if len(before) != len(after):
+            before, after = _one_by_one(before), _one_by_one(after)
+        if len(before) != len(after):
+            return False
+        for (of, begin), (to, at) in zip(before, after, strict=True):
+            if len(of) != len(to) or of.shape != to.shape:
+                return False
+            phases = np.asarray(begin) % CELL, np.asarray(at) % CELL
+            if (phases[0] != phases[1]).any():
+                return False
+            if of.__array_interface__["data"] == to.__array_interface__["data"]:
+                continue  # in place
+            whole = int(phases[0].flat[0]) == 0
+            moved = _shifted(of, np.asarray(at) - np.asarray(begin))
+            if not whole:
+                moved[:, 0] = 0
+            if (int(phases[0].flat[0]) + destination.extent) % CELL:
+                moved[:, -1] = 0
+            to[...] = moved
+        return True
+
+    # -- comparing --------------------------------------------------------------------------------------------------
+
+    def _check_rows(
+        self, placed: Placed, tensor: OperandTensor, cells: Cells, begin: int | Cells, position: int
+    ) -> None:
+        first = int(cells[0, 0])
+        if first == 0 and not cells.any():
+            return
+        if isinstance(begin, int) and (cells == first).all():
+            relative = np.array([[first - begin]])
+            if self._written[first >> _BITS].tensor == tensor and first & _MASK == _BIAS + begin:
+                return
+            relative = np.broadcast_to(relative, (1, cells.shape[1]))
+        else:
+            relative = np.where(cells != 0, cells - begin, 0)
+        starts = np.broadcast_to(np.asarray(begin), (len(relative), 1))
+        for i, row in enumerate(relative):
+            offender = self._verdict(tensor, int(starts[i, 0]) % CELL, np.ascontiguousarray(row))
+            if offender:
+                raise self._misuse(placed, tensor, position + i, offender, row)
+
+    def _verdict(self, tensor: OperandTensor, phase: int, row: Cells) -> int:
+        """The number of what does not agree with a tensor that begins `phase` bytes into `row`; 0 if all do."""
+        uniform = bool((row == row[0]).all())
+        key = (tensor, phase, row[:1].tobytes() if uniform else row.tobytes())
+        if key not in self._verdicts:
+            if len(self._verdicts) >= _VERDICTS_KEPT:
+                self._verdicts.clear()
+            self._verdicts[key] = next(
+                (
+                    int(value) >> _BITS
+                    for value in np.unique(row[row != 0])
+                    if not _agrees(tensor, self._written[int(value) >> _BITS].tensor, (int(value) & _MASK) - _BIAS,
+                                   row == value, phase)
+                ),
+                0,
+            )  # fmt: skip
+        return self._verdicts[key]
+
+    def _misuse(self, placed: Placed, tensor: OperandTensor, position: int, offender: int, row: Cells) -> Fault:
+        written = self._written[offender]
+        tile = placed.tiles[position]
+        low, high = placed.interval(position)
+        (where,) = np.nonzero(row >> _BITS == offender)
+        first = max(low, (low // CELL + int(where[0])) * CELL)
+        end = min(high, (low // CELL + int(where[-1]) + 1) * CELL)
+        return Fault(
+            f"layout misuse: {bytes_text(placed.access, tile, low, high)} is read as {tensor}, but {written.who} "
+            f"{written.tensor} in bytes [{first:#x}, {end:#x})",
+            tile=tile,
+            addresses=(first, end),
+        )
+
+
+def _agrees(reader: OperandTensor, written: OperandTensor, distance: int, cells: NDArray[np.bool_], phase: int) -> bool:
+    """Whether both tensors agree on the bytes that they share inside of some cells.
+
+    `distance` is from the begin of the reader to that of the other one, `phase` from the first cell to the reader.
+    """
+    if not (reader.layout.is_blocked or written.layout.is_blocked):
+        return True
+    places, width = _places(reader), reader.format.bytes
+    (elements,) = np.nonzero(cells[(places + phase) // CELL])
+    dense_reader = elements * width - places[elements]
+    if not written.layout.is_blocked:
+        return not len(elements) or (_same_format(reader.format, written.format) and _is_constant(dense_reader))
+    offsets = places[elements] - distance
+    inside = (offsets >= 0) & (offsets < _size(written))
+    elements, offsets = elements[inside], offsets[inside]
+    if not len(elements):
+        return True
+    if not _same_format(reader.format, written.format) or (offsets % width).any():
+        return False
+    others = _elements(written)[offsets // width]
+    if (others < 0).any():
+        return False  # padding lanes are taken for elements
+    if _is_constant(dense_reader[inside]) and _is_constant(others * width - offsets):
+        return True
+    (row, channel), (other_row, other_channel) = (
+        np.divmod(elements, reader.shape[3]),
+        np.divmod(others, written.shape[3]),
+    )
+    return _is_constant(row - other_row) and _is_constant(channel - other_channel)
+
+
+def _same_format(a: Format, b: Format) -> bool:
+    """Whether elements of one format can be taken for those of the other: f32 for tf32, and any for plain words."""
+    return a is b or (
+        a.bytes == b.bytes and ({a, b} == {F32, TF32} or a.name.startswith("u") or b.name.startswith("u"))
+    )
+
+
+def _is_constant(values: Cells) -> bool:
+    return bool((values == values[0]).all()) if len(values) else True
+
+
+@lru_cache(maxsize=256)
+def _places(tensor: OperandTensor) -> Cells:
+    """The first byte of each element, from the begin of the tensor."""
+    return element_addresses(tensor.shape, tensor.format, tensor.layout) * tensor.format.bytes
+
+
+@lru_cache(maxsize=256)
+def _elements(tensor: OperandTensor) -> Cells:
+    """The element in each slot of the tensor's width, -1 in padding lanes and gaps."""
+    found = np.full(_size(tensor) // tensor.format.bytes, -1, np.int64)
+    found[_places(tensor) // tensor.format.bytes] = np.arange(np.prod(tensor.shape))
+    return found
+
+
+def _size(tensor: OperandTensor) -> int:
+    return size_bytes(tensor.shape, tensor.format, tensor.layout)
+
+
+def _code(written: int, begin: int | Cells) -> int | Cells:
+    return (written << _BITS) + _BIAS + begin
+
+
+def _shifted(cells: Cells, shift: int | Cells) -> Cells:
+    """A copy of cells whose tensors begin `shift` bytes further on."""
+    return np.where(cells != 0, cells + shift, 0)
+
+
+def _inner(low: int, high: int) -> tuple[int, int]:
+    """The cells that lie in [low, high)."""
+    return -(-low // CELL), high // CELL
+
+
+def _outer(low: int, high: int) -> tuple[int, int]:
+    """The cells that share bytes with [low, high)."""
+    return low // CELL, -(-high // CELL)
+
+
+def _starts(part: Part) -> list[int]:
+    if part.offsets is not None:
+        return part.offsets.tolist()
+    return [part.start + i * part.step for i in range(part.count)]
+
+
+def _one_by_one(rows: Sequence[Rows]) -> list[Rows]:
+    """Each tile for itself."""
+    return [
+        (cells[i : i + 1], int(np.broadcast_to(np.asarray(begin), (len(cells), 1))[i, 0]))
+        for cells, begin in rows
+        for i in range(len(cells))
+    ]
