@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import nullcontext
 from typing import ClassVar, cast
 
@@ -346,11 +347,20 @@ def _comes_from_outside(value: Value) -> bool:
 
 
 def _remove_unused(function: func.FuncOp, by: str) -> int:
-    """Erase copies, views and reads of parameters and inputs without a user; how many."""
+    """Erase copies, views and reads of parameters and inputs without a user; how many.
+
+    One feed of each name stays: the program has that input.
+    """
     removed = 0
-    for op in reversed(list(function.walk())):
+    ops = list(function.walk())
+    feeds = Counter(op.feed_name for op in ops if isinstance(op, pd.FeedOp))
+    for op in reversed(ops):
         kinds = (builtin.ToTensorOp, builtin.ToVTensorOp, builtin.GetParameterOp, pd.FeedOp)
         if (isinstance(op, kinds) or op.interface(ViewLike) is not None) and not any(r.has_uses for r in op.results):
+            if isinstance(op, pd.FeedOp):
+                if feeds[op.feed_name] == 1:
+                    continue
+                feeds[op.feed_name] -= 1
             op.erase(by)
             removed += 1
     return removed

@@ -14,7 +14,6 @@ from tx8ir.core import (
     Op,
     Operand,
     Pure,
-    ReadOnly,
     Result,
     ScalarType,
     Type,
@@ -62,10 +61,11 @@ class AssignOp(ElementwiseUnaryOp, name="pd.assign"):
         return x
 
 
-class FeedOp(Op, name="pd.feed", traits=(ReadOnly,)):
+class FeedOp(Op, name="pd.feed"):
     """The program's input `name`. Its type is given: `FeedOp(feed_name="x", out=VTensorType(...))`.
 
-    Feeds become arguments of `main` before compiling; nothing ever changes an input.
+    Feeds become arguments of `main` before compiling; nothing ever changes an input. Like an argument, an input that
+    nothing uses is still one: a feed is part of what callers see, and no pass may drop it.
     """
 
     feed_name: str = attribute(name="name")

@@ -1,0 +1,130 @@
+"""Steps that look back: at an operation written before, or at a place that is read, written and read again.
+
+Rules of compilers relate operations: two equal ones, two whose operands are exchanged, one behind another of its kind,
+two reads with a write between them. Steps drawn one by one seldom are related; these are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tx8ir.core import Operation, RankedTensor, TensorType, Terminator, Value, i1
+from tx8ir.dialects import builtin, pd
+
+from .arithmetic import unary_choices
+from .storage import write_to
+from .views import view_choices
+from .writer import Writer, ranked
+
+_NOT_REPEATED = (pd.FeedOp, pd.FetchOp)
+"""Their names are given once."""
+_INDEXED = (pd.GatherOp, pd.EmbeddingOp)
+"""Not every value of the right type is an index."""
+_CHAINED = (
+    pd.ViewOp,
+    pd.CastOp,
+    pd.AssignOp,
+    pd.LogicalNotOp,
+    pd.ReluOp,
+    pd.ScaleOp,
+    pd.AbsOp,
+    pd.SquareOp,
+    pd.FloorOp,
+    pd.ExpOp,
+    pd.TanhOp,
+    pd.ReciprocalOp,
+    pd.SqrtOp,
+)
+
+
+def _earlier(writer: Writer) -> list[Operation]:
+    """The operations that can be written again at the end of the block, the newest first."""
+    made = dict.fromkeys(v.defining_op for v in reversed(writer.pool) if v.defining_op is not None)
+    effects = [op for op in reversed(writer.block) if not op.results and op.operands]
+    return [
+        op
+        for op in (*made, *effects)
+        if not op.regions and not op.has_trait(Terminator) and not isinstance(op, _NOT_REPEATED)
+    ]
+
+
+def repeat(writer: Writer) -> Sequence[Value]:
+    """An earlier operation once more: the same, with two operands exchanged, or with another operand."""
+    earlier = _earlier(writer)
+    if not earlier:
+        return ()
+    op = writer.newest(earlier)
+    copy: Operation = op.clone()
+    operands = list(copy.operands)
+    how = writer.one_of(("same", "exchanged", "another"))
+    if how == "exchanged":
+        pairs = [(i, j) for j in range(len(operands)) for i in range(j) if operands[i].type is operands[j].type]
+        if pairs:
+            i, j = writer.one_of(pairs)
+            operands[i], operands[j] = operands[j], operands[i]
+    elif how == "another" and operands and not isinstance(op, _INDEXED):
+        index = writer.number(0, len(operands) - 1)
+        alike = [v for v in (*op.results, *reversed(writer.pool)) if v.type is operands[index].type]
+        if alike:
+            operands[index] = writer.newest(alike)
+    copy.set_operands(operands)
+    writer.block.append(copy)
+    return copy.results
+
+
+def chain(writer: Writer) -> Sequence[Value]:
+    """An operation of the same kind on the result of an earlier one: a view of a view, a cast back, a scale twice."""
+    found = [
+        v for v in reversed(writer.pool) if isinstance(v.type, RankedTensor) and isinstance(v.defining_op, _CHAINED)
+    ]
+    if not found:
+        return ()
+    x = writer.newest(found)
+    op = x.defining_op
+    assert op is not None
+    back = (ranked(op.operands[0]).element, *writer.features.elements)
+    make = {**unary_choices(writer, x, back), **view_choices(writer, x)}.get(op.name)
+    return writer.insert(make) if make is not None else ()
+
+
+def look_write_look(writer: Writer) -> Sequence[Value]:
+    """Storage or a variable that is read, written, and read again in the same way."""
+    features = writer.features
+    name = writer.variable(mutable=True) if features.parameters and writer.perhaps() else None
+    if name is not None:
+        return _variable_looked_at(writer, *name)
+    if not features.aliases:
+        return ()
+    x = writer.value(lambda t: isinstance(t, TensorType) and t.element is not i1)
+    if x is None:
+        y = writer.value(lambda t: t.element is not i1)
+        if y is None:
+            return ()
+        x = writer.insert(lambda: builtin.to_tensor(y))[0]
+    looks = [lambda: builtin.to_vtensor(x), *unary_choices(writer, x).values(), *view_choices(writer, x).values()]
+    first = writer.insert(writer.by_habit("look", looks))
+    looked_by = first[0].defining_op
+    assert looked_by is not None
+    through = first[0] if isinstance(first[0].type, TensorType) and writer.perhaps() else x
+    written = write_to(writer, through) if ranked(through).element is not i1 else write_to(writer, x)
+    again: Operation = looked_by.clone()
+    writer.block.append(again)
+    return (x, *first, *written, *again.results)
+
+
+def _variable_looked_at(writer: Writer, name: str, type_: RankedTensor) -> Sequence[Value]:
+    shared = writer.features.aliases and type_.element is not i1 and writer.number(0, 2) == 2
+    out = type_.to_tensor() if shared else type_.to_vtensor()
+    first = writer.insert(lambda: builtin.get_parameter(parameter=name, out=out))[0]
+    if shared:
+        write_to(writer, first)
+    else:
+        if writer.perhaps():
+            content = writer.value_of(out)
+        elif type_.element is i1:
+            content = writer.insert(lambda: pd.logical_not(first))[0]
+        else:
+            content = writer.insert(lambda: pd.scale(first, scale=writer.literal(type_.element), bias=1.0))[0]
+        writer.insert(lambda: builtin.set_parameter(content, parameter=name))
+    again = writer.insert(lambda: builtin.get_parameter(parameter=name, out=type_.to_vtensor()))[0]
+    return (first, again)
