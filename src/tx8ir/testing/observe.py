@@ -153,7 +153,7 @@ def _differs(a: Array, b: Array, *, signed_zeros: bool) -> NDArray[np.bool_]:
 _EXACT: Final = (
     pd.ReluOp, pd.AbsOp, pd.FloorOp, pd.AssignOp, pd.IsnanOp, pd.LogicalNotOp, pd.MaximumOp, pd.MinimumOp,
     pd.ComparisonOp, pd.WhereOp, pd.MaxOp, pd.MinOp, pd.ReshapeOp, pd.FlattenOp, pd.SqueezeOp, pd.UnsqueezeOp,
-    pd.TransposeOp, pd.SliceOp, pd.SplitOp, pd.ConcatOp, pd.ExpandOp, pd.EmbeddingOp, pd.GatherOp, pd.FullOp,
+    pd.TransposeOp, pd.SliceOp, pd.SplitOp, pd.ConcatOp, pd.ExpandOp, pd.PadOp, pd.EmbeddingOp, pd.GatherOp, pd.FullOp,
     pd.FeedOp, pd.FetchOp, builtin.ConstantOp, builtin.GetParameterOp, builtin.SetParameterOp, builtin.ToTensorOp,
     builtin.ToVTensorOp, func.ReturnOp,
 )  # fmt: skip
@@ -194,7 +194,7 @@ def rounding_allowances(program: Program, before: Observation, inputs: Mapping[s
             continue
         wanted = exact[name].astype(np.float64)
         finite = np.isfinite(wanted) & np.isfinite(rounded.astype(np.float64))
-        error = float(np.max(np.abs(rounded.astype(np.float64) - wanted)[finite], initial=0.0))
+        error = float(np.max(np.abs(rounded.astype(np.float64)[finite] - wanted[finite]), initial=0.0))
         largest = float(np.max(np.abs(wanted[finite]), initial=0.0))
         allowances[name] = Allowance(wanted, RATIO * error + steps * ulp(largest, scalar_type_of(rounded.dtype).format))
     return allowances
