@@ -110,8 +110,7 @@ def uncalled(writer: Writer) -> Sequence[Value]:
     """A function that nobody calls, or that only another one of the kind does."""
     body = writer.program.body
     names = [op.sym_name for op in body if isinstance(op, func.FuncOp) and op.sym_name.startswith("unused")]
-    value = writer.value()
-    assert value is not None
+    value = writer.tensor()
     type_ = FunctionType([value.type], [value.type])
     with Builder.at_end(body):
         function = func.FuncOp(sym_name=f"unused{len(names)}", function_type=type_)

@@ -19,6 +19,7 @@ from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
 from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
+from .inline import Inline
 from .materialize_broadcast import MaterializeBroadcast
 from .nhwc import Nhwc
 from .pass_manager import (
@@ -71,6 +72,7 @@ __all__ = [
     "FuseConvBn",
     "FunctionPattern",
     "GreedyResult",
+    "Inline",
     "Instrumentation",
     "MaterializeBroadcast",
     "Nest",

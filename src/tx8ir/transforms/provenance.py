@@ -84,3 +84,23 @@ def derived_location(sources: Iterable[Location], by: str) -> Location:
     for text in ("", by):
         steps.pop(text, None)
     return FusedLocation(tuple(places) or (UNKNOWN,), _ARROW.join([*steps, by]))
+
+
+_PLACES: Final = 16
+"""How many places a location has at most after inlining, unless it had more before."""
+
+
+def at_call_site(location: Location, site: Location, by: str) -> Location:
+    """The location of an operation at `location` that `by` inlined at a call at `site`.
+
+    Its own places come first, then call sites, the innermost first. Past 16 places outer call sites are left out, so
+    that a chain of calls does not make locations as long as itself.
+    """
+    own = location.locations if isinstance(location, FusedLocation) else (location,)
+    sites = site.locations if isinstance(site, FusedLocation) else (site,)
+    room = max(len(own), _PLACES)
+    places = {id(place): place for place in (*own, *sites[:_PLACES]) if place.is_known}
+    if not places:
+        return UNKNOWN
+    steps = location.by.split(_ARROW) if isinstance(location, FusedLocation) and location.by else []
+    return FusedLocation(tuple(places.values())[:room], _ARROW.join([step for step in steps if step != by] + [by]))
