@@ -453,6 +453,100 @@ def an_arm_that_nobody_uses(k: Kernel) -> None:
         fill(k)
 
 
+# -- layouts: the simulator -----------------------------------------------------------------------------------------
+
+
+def multiply(k: Kernel, a: Any, shape: tuple[int, int, int, int], format: str = "f32") -> None:
+    """A product whose left factor takes the bytes of `a` for a blocked tensor of `shape`."""
+    batch, _, m, inner = shape
+    b, c = k.spm("b", (1, 1, inner, 4), format, "NCx"), k.spm("c", (batch, 1, m, 4), format, "NCx")
+    k.fill(b, 1)
+    k.instruction(tx8.gemm, lhs=(a.address.constant,), rhs=b, out=c, batch=batch, lhs_batch=batch, m=m, k=inner, n=4,
+                  in_format=format, out_format=format)  # fmt: skip
+
+
+def blocked(k: Kernel, name: str, shape: tuple[int, int, int, int]) -> Any:
+    """A tensor of ones that was made dense, and blocked by the vector unit."""
+    dense, result = k.spm(f"dense {name}", shape, "f32"), k.spm(name, shape, "f32", "NCx")
+    k.fill(dense, 1)
+    k.block(result, dense)
+    return result
+
+
+@fault(SimError, r"operand lhs of tile 0, SPM \[0x10000, 0x10100\) is read as NCx 1x1x16x3 f32, "
+                 r'but input "x" holds NTensor 1x1x1x64 f32')  # fmt: skip
+def a_dense_input_to_multiply(k: Kernel) -> None:
+    a = k.spm("a", (64,), "f32")
+    k.load(a, k.input("x", (64,), "f32"))
+    multiply(k, a, (1, 1, 16, 3))
+
+
+@fault(SimError, r"is read as NCx 1x1x8x66 f32, but instruction 1 \(tx8.channelnorm\) wrote NCx 1x1x8x65 f32")
+def channels_that_were_padding(k: Kernel) -> None:
+    multiply(k, blocked(k, "a", (1, 1, 8, 65)), (1, 1, 8, 66))
+
+
+@fault(SimError, "is read as NCx 1x1x8x64 f32, but instruction 1 .* wrote NCx 1x1x4x128 f32")
+def channel_blocks_taken_for_rows(k: Kernel) -> None:
+    multiply(k, blocked(k, "a", (1, 1, 4, 128)), (1, 1, 8, 64))
+
+
+@fault(SimError, "is read as NCx 1x1x8x128 bf16, but instruction 1 .* wrote NCx 1x1x8x64 f32")
+def numbers_of_another_format(k: Kernel) -> None:
+    multiply(k, blocked(k, "a", (1, 1, 8, 64)), (1, 1, 8, 128), "bf16")
+
+
+@fault(SimError, "is read as NCx 2x1x4x96 f32, but instruction 1 .* wrote NCx 1x1x8x96 f32")
+def rows_taken_for_batches(k: Kernel) -> None:
+    multiply(k, blocked(k, "a", (1, 1, 8, 96)), (2, 1, 4, 96))
+
+
+@fault(SimError, "is read as NTensor 1x1x8x100 f32, but instruction 1 .* wrote NCx 1x1x8x100 f32")
+def a_tensor_blocked_twice(k: Kernel) -> None:
+    a = blocked(k, "a", (1, 1, 8, 100))
+    k.instruction(tx8.channelnorm, src=a, dst=k.spm("b", a.shape, "f32", "NCx"), shape=a.shape, format="f32")
+
+
+@fault(SimError, "is read as NTensor 1x1x8x100 f32, but instruction 1 .* wrote NCx 1x1x8x100 f32")
+def a_blocked_tensor_transposed_as_if_dense(k: Kernel) -> None:
+    a = blocked(k, "a", (1, 1, 8, 100))
+    k.instruction(tx8.transpose, src=a, dst=k.spm("b", (100, 8), "f32"), shape=a.shape, format="f32", perm=(0, 1, 3, 2))
+
+
+@fault(SimError, r"operand lhs of tile 0, .* is read as NCx 1x1x8x64 f32, but instruction 1 .* wrote NCx 1x1x4x128 f32")
+def a_layout_that_arithmetic_and_copies_keep(k: Kernel) -> None:
+    a, b = blocked(k, "a", (1, 1, 4, 128)), k.spm("copy", (1, 1, 4, 128), "f32", "NCx")
+    k.unary("neg", a, a)
+    k.copy(b, a)
+    k.binary("add", b, b, 1.0)
+    multiply(k, b, (1, 1, 8, 64))
+
+
+@fault(SimError, r"operand lhs of tile 3, .* is read as NCx 1x1x8x64 f32, but instruction 1 .* wrote NCx 1x1x4x128 f32")
+def a_layout_that_goes_with_a_message(k: Kernel) -> None:
+    a, b = blocked(k, "a", (1, 1, 4, 128)), k.spm("received", (1, 1, 4, 128), "f32", "NCx")
+    with k.on(3):
+        k.arm(b, [0])
+    with k.on(0):
+        k.send(a, [3])
+    with k.on(3):
+        k.wait([0])
+        multiply(k, b, (1, 1, 8, 64))
+
+
+@fault(SimError, r"operand src of tile 2, .* is read as NCx 1x1x8x64 f32, but instruction 1 .* wrote NCx 1x1x4x128 f32")
+def a_layout_that_goes_through_ddr(k: Kernel) -> None:
+    a, s = blocked(k, "a", (1, 1, 4, 128)), k.scratch("s", (1, 1, 4, 128), "f32", "NCx")
+    with k.on(1):
+        k.store(s, a)
+    k.barrier()
+    with k.on(2):
+        k.fill(a, 0)
+        k.load(a, s)
+        k.instruction(tx8.reduce, function="sum", axis="C", src=a, dst=k.spm("sums", (1, 1, 8, 1), "f32", "NCx"),
+                      shape=(1, 1, 8, 64), format="f32")  # fmt: skip
+
+
 # -- layouts and allocation: the kernel builder ---------------------------------------------------------------------
 
 
