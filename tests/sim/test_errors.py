@@ -233,7 +233,7 @@ def test_runs_of_one_simulator_do_not_see_each_other() -> None:
     with pytest.raises(SimError):
         simulator.run({})
     assert simulator.memory.spm.written is not None
-    assert not simulator.memory.spm.written.any()
+    assert not simulator.memory.spm.written.bytes(0, simulator.memory.spm.size).any()
 
 
 def test_what_no_machine_could_do_is_found_by_the_verifier_already() -> None:

@@ -192,16 +192,18 @@ class Memory:
 
     def copy(self, src: Placed, dst: Placed) -> None:
         """Copy bytes. Both walks have the same loops around the same runs, or one side is a single dense run."""
-        if len(src.parts) == len(dst.parts) == 1 and src.access.nbytes == dst.access.nbytes >= _LONG_RUN:
-            a, b = src.parts[0], dst.parts[0]
-            if (a.offsets is not None or b.offsets is not None) and not (src.access.walk or dst.access.walk):
-                nbytes, source, destination = src.access.nbytes, a.store.data, b.store.data
-                for start, to in zip(a.starts().tolist(), b.starts().tolist(), strict=True):
-                    destination[to : to + nbytes] = source[start : start + nbytes]
-                return
-        word = _word(math.gcd(src.access.nbytes, dst.access.nbytes))
+        a, b = src.parts[0], dst.parts[0]
+        one_store = len(src.parts) == len(dst.parts) == 1
+        scattered = a.offsets is not None or b.offsets is not None
+        nbytes = src.access.nbytes
+        if one_store and scattered and nbytes >= _LONG_RUN and not (src.access.walk or dst.access.walk):
+            source, destination = a.store.data, b.store.data
+            for start, to in zip(a.starts().tolist(), b.starts().tolist(), strict=True):
+                destination[to : to + nbytes] = source[start : start + nbytes]
+            return
+        word = _word(math.gcd(nbytes, dst.access.nbytes))
         values = self._array(src, word)
-        out = None if dst.access.walk or len(dst.parts) > 1 else dst.parts[0].view(word)
+        out = b.view(word) if len(dst.parts) == 1 and not dst.access.walk else None
         if out is None:
             self.store(dst, values.reshape(shape_of(dst.access.walk, dst.access.nbytes, len(dst.tiles), word)))
         else:
