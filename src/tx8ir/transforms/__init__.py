@@ -39,6 +39,7 @@ from .pass_manager import (
     register_pass,
 )
 from .promise import Promise
+from .recognize_gelu import RecognizeGelu
 from .remove_unused_functions import RemoveUnusedFunctions
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .to_inplace import ToInplace
@@ -50,7 +51,6 @@ __all__ = [
     "all_passes",
     "AnalysisManager",
     "append_backward",
-    "Gradients",
     "Atomic",
     "canonicalization",
     "canonicalization_patterns",
@@ -68,9 +68,10 @@ __all__ = [
     "eliminate_dead_code",
     "FoldCopies",
     "FoldTransposeIntoMatmul",
+    "FunctionPattern",
     "FuseConvActivation",
     "FuseConvBn",
-    "FunctionPattern",
+    "Gradients",
     "GreedyResult",
     "Inline",
     "Instrumentation",
@@ -86,6 +87,7 @@ __all__ = [
     "pattern",
     "PipelineReport",
     "Promise",
+    "RecognizeGelu",
     "register_pass",
     "RemoveUnusedFunctions",
     "rewrite_greedily",
@@ -93,6 +95,6 @@ __all__ = [
     "Rewriter",
     "StageReport",
     "ToInplace",
-    "ToValueSemantics",
     "TopologicalSort",
+    "ToValueSemantics",
 ]

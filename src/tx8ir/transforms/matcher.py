@@ -10,6 +10,7 @@ The steps read slots and fill slots: `o0` is the root operation, `o1`, … those
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 from tx8ir.core import Commutative, Operation, OpResult, Value
@@ -80,11 +81,15 @@ class Matcher:
         for constraint in where:
             self._match_constraint(constraint)
         self.source = write_steps(name, self._steps, self._slots, self._alternatives.values())
-        scope = dict(self._names)
-        exec(compile(self.source, f"<rule {name}>", "exec"), scope)
-        self.compiled: Callable[[Operation], tuple[Any, ...] | None] = scope["match"]
 
     # -- use ------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def compiled(self) -> Callable[[Operation], tuple[Any, ...] | None]:
+        """The function that `source` defines; compiled when it is first needed, which for most rules is never."""
+        scope = dict(self._names)
+        exec(compile(self.source, f"<rule {self.name}>", "exec"), scope)
+        return scope["match"]
 
     def match(self, op: Operation) -> Match | None:
         """What matches with `op`, of a kind that fits, as the root."""
@@ -232,7 +237,7 @@ class Matcher:
                 work += pattern.operands
                 names = (wanted.name for wanted in pattern.attributes.values() if isinstance(wanted, Attr))
                 slots.update(self._attribute_slots.get(name) for name in names)
-            else:
+            elif pattern.name:
                 slots.add(self._value_slots.get(pattern.name))
                 slots.add(self._constant_slots.get(pattern.name))
         return frozenset(slot for slot in slots if slot is not None)
@@ -313,6 +318,10 @@ class Matcher:
             self._filled.add(slot)
             if slot != value:
                 self._copy(slot, value)
+        elif not pattern.name:
+            subject = value if isinstance(pattern, Var) else self._constant(pattern, value, self._new("c"))
+            for constraint in pattern.constraints:
+                self._constraint(constraint, subject, value, "operand")
         else:
             name = pattern.name
             if not _alike_leaf(self._leaves.setdefault(name, pattern), pattern) or name in self._node_names:
@@ -327,7 +336,10 @@ class Matcher:
                 self._copy(slot, value)
             subject = value
             if isinstance(pattern, Number | Constant):
-                subject = self._constant(pattern, value)
+                if name not in self._constant_slots:
+                    self._constant_slots[name] = self._new("c")
+                subject = self._constant(pattern, value, self._constant_slots[name])
+                self._filled.add(subject)
             for constraint in pattern.constraints:
                 self._constraint(constraint, subject, value, f"'{pattern.name}'")
 
@@ -389,10 +401,8 @@ class Matcher:
         if not known:
             self._node(node, slot)
 
-    def _constant(self, pattern: Number | Constant, value: str) -> str:
-        slot = self._constant_slots.get(pattern.name) or self._new("c")
-        self._constant_slots[pattern.name] = slot
-        self._filled.add(slot)
+    def _constant(self, pattern: Number | Constant, value: str, slot: str) -> str:
+        """Adds the step that reads a constant into `slot`, and gives the slot."""
         number = isinstance(pattern, Number)
         read: Callable[[Value], Any] = splat_value if number else constant_value
 
@@ -401,7 +411,8 @@ class Matcher:
             if env.slots[slot] is not None:
                 return None
             expected = "a constant whose elements are one number" if number else "a constant"
-            return _mismatch(env, value, f"'{pattern.name}'", expected, describe(env.slots[value]))
+            what = repr(pattern.name) if pattern.name else "operand"
+            return _mismatch(env, value, what, expected, describe(env.slots[value]))
 
         self._check([f"{slot} = {read.__name__}({value})", f"if {slot} is None: FAIL"], explain)
         return slot

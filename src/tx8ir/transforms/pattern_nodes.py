@@ -17,13 +17,13 @@ class Var:
     """Any value, under a name by which it must be the same everywhere.
 
     Args:
-        name: how the match calls it.
+        name: how the match calls it; "" for one that nothing else refers to.
         constraints: on the value.
     """
 
     __slots__ = ("constraints", "name")
 
-    def __init__(self, name: str, *constraints: Constraint) -> None:
+    def __init__(self, name: str = "", *constraints: Constraint) -> None:
         self.name = name
         self.constraints = constraints
 
@@ -32,13 +32,13 @@ class Number:
     """A constant (`pd.full`, `builtin.constant`) all of whose elements are one number.
 
     Args:
-        name: how the match calls its value.
+        name: how the match calls its value; "" for one that nothing else refers to.
         constraints: on the number.
     """
 
     __slots__ = ("constraints", "name")
 
-    def __init__(self, name: str, *constraints: Constraint) -> None:
+    def __init__(self, name: str = "", *constraints: Constraint) -> None:
         self.name = name
         self.constraints = constraints
 
@@ -47,13 +47,13 @@ class Constant:
     """A constant, as an attribute (see `greedy.constant_value`).
 
     Args:
-        name: how the match calls its value.
+        name: how the match calls its value; "" for one that nothing else refers to.
         constraints: on the attribute.
     """
 
     __slots__ = ("constraints", "name")
 
-    def __init__(self, name: str, *constraints: Constraint) -> None:
+    def __init__(self, name: str = "", *constraints: Constraint) -> None:
         self.name = name
         self.constraints = constraints
 

@@ -1,0 +1,130 @@
+"""Arithmetic with numbers as exporters write it: patterns for `k * x`, `x + k`, powers, and reductions that keep axes.
+
+Each function makes a pattern with the alternatives that occur: operands in either order, `x * 0.5`, `x / 2.0` or
+`pd.scale`, `pow(x, 2)`, `square(x)` or `x * x`. A number counts as the one expected when it is that number rounded to
+the format of the tensor, or one unit in the last place beside it: exporters compute such constants in fp32 or fp64, as
+1 / sqrt(2) or sqrt(0.5), and round them once or twice.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tx8ir.core import Operation, RankedTensor, ScalarType, Value
+from tx8ir.dialects import pd
+
+from .constants import splat_value
+from .constraints import Constraint, describe
+from .declarative import Node, OneOf, Pattern, Var
+
+_FP64_BITS: Final = 52
+
+
+def is_number(found: float, expected: float, element: ScalarType) -> bool:
+    """Whether a number in format `element` is `expected`, up to one unit in the last place."""
+    bits = element.format.mantissa_bits if element.is_float else _FP64_BITS
+    return abs(found - expected) <= abs(expected) * 2.0**-bits
+
+
+def _element(value: Value) -> ScalarType | None:
+    return value.type.element if isinstance(value.type, RankedTensor) else None
+
+
+def _number_of(value: Value) -> str:
+    number = splat_value(value)
+    return describe(value) if number is None else repr(number)
+
+
+def number(expected: float) -> Var:
+    """A constant all of whose elements are `expected`, in the format it has."""
+
+    def holds(value: Value) -> bool:
+        found, element = splat_value(value), _element(value)
+        return found is not None and element is not None and is_number(found, expected, element)
+
+    return Var("", Constraint(f"the constant {expected:.8g}", holds, _number_of))
+
+
+def _affine(scale: float, bias: float) -> Constraint:
+    """The `pd.scale` computes scale * x + bias."""
+
+    def factors(op: Operation) -> tuple[float, float]:
+        assert isinstance(op, pd.ScaleOp)
+        return op.scale, op.bias if op.bias_after_scale else op.scale * op.bias
+
+    def holds(op: Operation) -> bool:
+        element = _element(op.operands[0])
+        return element is not None and all(
+            is_number(found, expected, element) for found, expected in zip(factors(op), (scale, bias), strict=True)
+        )
+
+    def found(op: Operation) -> str:
+        return "{:.8g} * x + {:.8g}".format(*factors(op))
+
+    return Constraint(f"{scale:.8g} * x + {bias:.8g}", holds, found)
+
+
+def times(x: Pattern, factor: float) -> OneOf:
+    """Factor * x: a product, a quotient by 1 / factor, or a `pd.scale`."""
+    return OneOf(
+        Node(pd.MultiplyOp, x, number(factor)),
+        Node(pd.DivideOp, x, number(1 / factor)),
+        Node(pd.ScaleOp, x, where=[_affine(factor, 0.0)]),
+    )
+
+
+def plus(x: Pattern, term: float) -> OneOf:
+    """X + term: a sum, a difference with -term, or a `pd.scale`."""
+    return OneOf(
+        Node(pd.AddOp, x, number(term)),
+        Node(pd.SubtractOp, x, number(-term)),
+        Node(pd.ScaleOp, x, where=[_affine(1.0, term)]),
+    )
+
+
+def affine(x: Pattern, scale: float, bias: float) -> OneOf:
+    """Scale * x + bias, in one step or two."""
+    return OneOf(
+        plus(times(x, scale), bias),
+        times(plus(x, bias / scale), scale),
+        Node(pd.ScaleOp, x, where=[_affine(scale, bias)]),
+    )
+
+
+def product(factor: float, a: Pattern, b: Pattern) -> OneOf:
+    """Factor * a * b, in any order and association."""
+    return OneOf(
+        times(Node(pd.MultiplyOp, a, b), factor),
+        Node(pd.MultiplyOp, times(a, factor), b),
+        Node(pd.MultiplyOp, a, times(b, factor)),
+    )
+
+
+def power(x: Pattern, exponent: float) -> OneOf:
+    """X ^ exponent by an operation for powers: the exponent an attribute or a constant."""
+    return OneOf(
+        Node(pd.PowOp, x, attributes={"y": exponent}),
+        Node(pd.ElementwisePowOp, x, number(exponent)),
+    )
+
+
+def square(x: Pattern) -> OneOf:
+    """X ^ 2."""
+    return OneOf(Node(pd.SquareOp, x), Node(pd.MultiplyOp, x, x), power(x, 2.0))
+
+
+def cube(x: Pattern) -> OneOf:
+    """X ^ 3."""
+    return OneOf(power(x, 3.0), Node(pd.MultiplyOp, x, square(x)))
+
+
+def reciprocal_root(x: Pattern) -> OneOf:
+    """1 / sqrt(x), as a factor."""
+    return OneOf(
+        Node(pd.RsqrtOp, x), Node(pd.ReciprocalOp, root(x)), Node(pd.DivideOp, number(1.0), root(x)), power(x, -0.5)
+    )
+
+
+def root(x: Pattern) -> OneOf:
+    """Sqrt(x)."""
+    return OneOf(Node(pd.SqrtOp, x), power(x, 0.5))

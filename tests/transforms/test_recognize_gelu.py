@@ -1,0 +1,310 @@
+"""Gelu: the forms that become one operation, those that do not and why, and generated programs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tx8ir.core import (
+    Builder,
+    Operation,
+    Program,
+    ScalarType,
+    TensorType,
+    Value,
+    VTensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    parse,
+)
+from tx8ir.dialects import builtin, pd
+from tx8ir.testing import Promise
+from tx8ir.testing.campaign import campaign
+from tx8ir.testing.programs import LOWERABLE, Writer, ranked, tensor_programs
+from tx8ir.transforms.explain import explain
+from tx8ir.transforms.provenance import provenance
+from tx8ir.transforms.recognize_gelu import gelu_erf, gelu_tanh
+
+PASS = "recognize-gelu"
+T = VTensorType((2, 3), f32)
+K = math.sqrt(2 / math.pi)
+
+
+class Forms:
+    """Writes gelu in one of its forms; `choose` picks one of several ways at each place."""
+
+    def __init__(self, choose: Callable[[int], int], element: ScalarType = f32) -> None:
+        self.choose = choose
+        self.element = element
+
+    def one_of(self, *ways: Callable[[], Any]) -> Value:
+        made = ways[self.choose(len(ways))]()
+        return made.out if isinstance(made, Operation) else made
+
+    def full(self, value: float) -> Value:
+        return pd.full(shape=(), value=value, dtype=self.element).out
+
+    def times(self, x: Value, k: float) -> Value:
+        return self.one_of(
+            lambda: pd.multiply(x, self.full(k)),
+            lambda: pd.multiply(self.full(k), x),
+            lambda: pd.divide(x, self.full(1 / k)),
+            lambda: pd.scale(x, scale=k),
+        )
+
+    def plus_one(self, x: Value) -> Value:
+        return self.one_of(
+            lambda: pd.add(x, self.full(1.0)),
+            lambda: pd.add(self.full(1.0), x),
+            lambda: pd.subtract(x, self.full(-1.0)),
+            lambda: pd.scale(x, bias=1.0),
+        )
+
+    def product(self, k: float, a: Value, b: Value) -> Value:
+        return self.one_of(
+            lambda: self.times(pd.multiply(a, b).out, k),
+            lambda: pd.multiply(self.times(a, k), b),
+            lambda: pd.multiply(b, self.times(a, k)),
+            lambda: pd.multiply(a, self.times(b, k)),
+        )
+
+    def square(self, x: Value) -> Value:
+        return self.one_of(
+            lambda: pd.square(x),
+            lambda: pd.multiply(x, x),
+            lambda: pd.pow(x, y=2.0),
+            lambda: pd.elementwise_pow(x, self.full(2.0)),
+        )
+
+    def cube(self, x: Value) -> Value:
+        return self.one_of(
+            lambda: pd.pow(x, y=3.0),
+            lambda: pd.multiply(self.square(x), x),
+            lambda: pd.multiply(x, self.square(x)),
+            lambda: pd.elementwise_pow(x, self.full(3.0)),
+        )
+
+    def whole(self, x: Value, bent: Value) -> Value:
+        return self.one_of(
+            lambda: self.product(0.5, x, self.plus_one(bent)),
+            lambda: pd.multiply(x, pd.scale(bent, scale=0.5, bias=0.5)),
+            lambda: pd.multiply(pd.add(self.times(bent, 0.5), self.full(0.5)), x),
+        )
+
+    def erf(self, x: Value) -> Value:
+        return self.whole(x, pd.erf(self.times(x, math.sqrt(0.5))).out)
+
+    def tanh(self, x: Value) -> Value:
+        c = 0.044715
+        quadratic = lambda: self.one_of(  # noqa: E731
+            lambda: self.times(self.square(x), c), lambda: pd.multiply(self.times(x, c), x)
+        )
+        cubic = lambda: self.one_of(  # noqa: E731
+            lambda: self.times(self.cube(x), c),
+            lambda: pd.multiply(quadratic(), x),
+            lambda: pd.multiply(self.times(x, c), self.square(x)),
+        )
+        argument = self.one_of(
+            lambda: self.times(pd.add(x, cubic()).out, K),
+            lambda: self.times(pd.add(cubic(), x).out, K),
+            lambda: self.product(K, x, self.plus_one(quadratic())),
+            lambda: pd.add(self.times(x, K), self.times(self.cube(x), K * c)),
+        )
+        return self.whole(x, pd.tanh(argument).out)
+
+
+def numbered(number: int) -> Callable[[int], int]:
+    """Chooses by the digits of a number, each in the base of how many ways there are."""
+    rest = number
+
+    def choose(n: int) -> int:
+        nonlocal rest
+        rest, digit = divmod(rest, n)
+        return digit
+
+    return choose
+
+
+@pytest.mark.parametrize("approximate", [False, True], ids=["erf", "tanh"])
+@pytest.mark.parametrize("element", [f32, bf16, f16, f64], ids=str)
+def test_every_form_becomes_one_operation(build, run, names, approximate: bool, element: ScalarType) -> None:
+    kind = VTensorType((2, 3), element)
+    for number in range(0, 60_000, 1013):
+        forms = Forms(numbered(number), element)
+        program: Program = build(lambda a, forms=forms: forms.tanh(a) if approximate else forms.erf(a), kind)
+        before = str(program)
+        assert run(program, PASS).stages[0].statistics == {f"gelu-{'tanh' if approximate else 'erf'}": 1}, before
+        assert names(program) == ["pd.gelu"], before
+        made = program.main.body.block.first_op
+        assert isinstance(made, pd.GeluOp)
+        assert made.approximate is approximate
+
+
+def test_the_text_before_and_after(run, golden) -> None:
+    program = parse(TEXT)
+    before = str(program)
+    assert run(program, PASS).stages[0].statistics == {"gelu-erf": 1, "gelu-tanh": 1}
+    golden(f"// before\n{before}\n\n// {PASS}\n{program}", "transforms/recognize-gelu.mlir")
+    after = str(program)
+    assert run(program, PASS).stages[0].statistics == {}
+    assert str(program) == after
+
+
+TEXT = """
+module {
+  func.func @main(%x: !pd.vtensor<2x4xf32>, %on: !pd.vtensor<i1>) -> !pd.vtensor<2x4xf32> {
+    %root = "builtin.constant"() {value = dense<1.4142135> : !pd.vtensor<f32>} : () -> !pd.vtensor<f32>
+    %one = "builtin.constant"() {value = dense<1.0> : !pd.vtensor<f32>} : () -> !pd.vtensor<f32>
+    %half = "builtin.constant"() {value = dense<0.5> : !pd.vtensor<f32>} : () -> !pd.vtensor<f32>
+    %0 = "pd.divide"(%x, %root) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+    %1 = "pd.erf"(%0) : (!pd.vtensor<2x4xf32>) -> !pd.vtensor<2x4xf32>
+    %2 = "pd.add"(%1, %one) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+    %3 = "pd.multiply"(%x, %2) : (!pd.vtensor<2x4xf32>, !pd.vtensor<2x4xf32>) -> !pd.vtensor<2x4xf32>
+    %4 = "pd.multiply"(%3, %half) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+    %5 = "scf.if"(%on) ({
+      %c = "builtin.constant"() {value = dense<0.044715> : !pd.vtensor<f32>} : () -> !pd.vtensor<f32>
+      %k = "builtin.constant"() {value = dense<0.7978846> : !pd.vtensor<f32>} : () -> !pd.vtensor<f32>
+      %6 = "pd.multiply"(%4, %half) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+      %7 = "pd.pow"(%4) {y = 3.0 : f64} : (!pd.vtensor<2x4xf32>) -> !pd.vtensor<2x4xf32>
+      %8 = "pd.multiply"(%7, %c) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+      %9 = "pd.add"(%4, %8) : (!pd.vtensor<2x4xf32>, !pd.vtensor<2x4xf32>) -> !pd.vtensor<2x4xf32>
+      %10 = "pd.multiply"(%9, %k) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+      %11 = "pd.tanh"(%10) : (!pd.vtensor<2x4xf32>) -> !pd.vtensor<2x4xf32>
+      %12 = "pd.add"(%11, %one) : (!pd.vtensor<2x4xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x4xf32>
+      %13 = "pd.multiply"(%6, %12) : (!pd.vtensor<2x4xf32>, !pd.vtensor<2x4xf32>) -> !pd.vtensor<2x4xf32>
+      "scf.yield"(%13) : (!pd.vtensor<2x4xf32>) -> ()
+    }, {
+      "scf.yield"(%4) : (!pd.vtensor<2x4xf32>) -> ()
+    }) : (!pd.vtensor<i1>) -> !pd.vtensor<2x4xf32>
+    return %5 : !pd.vtensor<2x4xf32>
+  }
+}
+"""
+
+
+def full(value: float, element: ScalarType = f32) -> Value:
+    return pd.full(shape=(), value=value, dtype=element).out
+
+
+def plain(
+    x: Value, *, root: float = math.sqrt(2), one: float = 1.0, half: Value | None = None, inner: Value | None = None
+) -> Operation:
+    bent = pd.erf(pd.divide(inner or x, full(root)))
+    return pd.multiply(pd.multiply(x, pd.add(bent, full(one))), half or full(0.5))
+
+
+def two_uses(x: Value) -> list[Operation]:
+    bent = pd.add(pd.erf(pd.divide(x, full(math.sqrt(2)))), full(1.0))
+    return [pd.multiply(pd.multiply(x, bent), full(0.5)), pd.exp(bent)]
+
+
+def tanh_with(x: Value, c: float, k: float, exponent: float) -> Operation:
+    argument = pd.scale(pd.add(x, pd.scale(pd.pow(x, y=exponent), scale=c)), scale=k)
+    return pd.multiply(pd.scale(x, scale=0.5), pd.scale(pd.tanh(argument), bias=1.0))
+
+
+NEAR_MISSES: dict[str, tuple[tuple[Any, ...], Callable[..., Any], str]] = {
+    "another root": ((T,), lambda x: plain(x, root=1.4143), "expected the constant 1.4142136, found 1.414299"),
+    "another term": ((T,), lambda x: plain(x, one=2.0), "expected the constant 1, found 2.0"),
+    "another half": ((T,), lambda x: plain(x, half=full(0.25)), "expected the constant 0.5, found 0.25"),
+    "another argument": ((T, T), lambda x, y: plain(x, inner=y), "'x': expected the same value in both places"),
+    "no constant": (
+        (T, VTensorType((), f32)),
+        lambda x, half: plain(x, half=half),
+        "expected the constant 0.5, found an argument: !pd.vtensor<f32>",
+    ),
+    "a storage": ((TensorType((2, 3), f32),), plain, "expected values (vtensors) only, found !pd.tensor<2x3xf32>"),
+    "a wider constant": (
+        (VTensorType((3,), f32),),
+        lambda x: plain(x, half=pd.full(shape=(2, 3), value=0.5, dtype=f32).out),
+        "expected 'x' of the result's type, found !pd.vtensor<3xf32> for 'x', !pd.vtensor<2x3xf32> for the result",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NEAR_MISSES)
+def test_what_is_no_gelu_stays_and_says_why(build, run, name: str) -> None:
+    kinds, body, reason = NEAR_MISSES[name]
+    program: Program = build(body, *kinds)
+    before = str(program)
+    assert run(program, PASS).stages[0].statistics == {}
+    assert str(program) == before
+    assert reason in str(explain(gelu_erf, program.main.body.block.terminator.prev_op))
+
+
+@pytest.mark.parametrize(
+    ("c", "k", "exponent", "reason"),
+    [
+        (0.044, K, 3.0, "expected 0.044715 * x + 0, found 0.044 * x + 0"),
+        (0.044715, 0.8, 3.0, "expected 0.79788456 * x + 0, found 0.8 * x + 0"),
+        (0.044715, K, 2.0, "attribute 'y': expected 3.0, found 2.0"),
+    ],
+)
+def test_another_tanh_stays_and_says_why(build, run, c: float, k: float, exponent: float, reason: str) -> None:
+    program: Program = build(lambda x: tanh_with(x, c, k, exponent), T)
+    assert run(program, PASS).stages[0].statistics == {}
+    assert reason in str(explain(gelu_tanh, program.main.body.block.terminator.prev_op))
+    program = build(lambda x: tanh_with(x, 0.044715, K, 3.0), T)
+    assert run(program, PASS).stages[0].statistics == {"gelu-tanh": 1}
+
+
+def test_an_inner_value_that_is_used_elsewhere_keeps_the_group(build, run) -> None:
+    program: Program = build(two_uses, T)
+    assert run(program, PASS).stages[0].statistics == {}
+    root = program.main.body.block.terminator.prev_op.prev_op
+    text = str(explain(gelu_erf, root))
+    assert "expected inner values that nothing else uses, found a use of pd.add by pd.exp" in text
+
+
+def test_a_parameter_is_no_constant_while_it_may_be_written(build, run) -> None:
+    def body(x: Value) -> Operation:
+        half = builtin.get_parameter(parameter="half", out=VTensorType((), f32)).out
+        return plain(x, half=half)
+
+    program: Program = build(body, T, weights={"half": np.float32(0.5).reshape(())}, mutable=["half"])
+    assert run(program, PASS).stages[0].statistics == {}
+    assert "found result 0 of builtin.get_parameter" in str(
+        explain(gelu_erf, program.main.body.block.terminator.prev_op)
+    )
+
+
+def test_what_a_loop_does_not_repeat_stays_outside(build, run) -> None:
+    program = parse(TEXT.replace('"pd.pow"(%4)', '"pd.pow"(%x)'))
+    assert run(program, PASS).stages[0].statistics == {"gelu-erf": 1}
+
+
+def test_the_operation_says_what_it_was_made_of(build, run) -> None:
+    program: Program = build(plain, T)
+    run(program, PASS)
+    made = provenance(program.main.body.block.first_op)
+    assert str(made.made_by) == "recognize-gelu/gelu-erf"
+    assert len(made.sources) == 5
+
+
+def gelu(writer: Writer) -> Sequence[Value]:
+    """One of the forms, of a value that is finite: at -infinity the erf form is NaN and `pd.gelu` has the limit."""
+    x = writer.value(lambda t: t.element.is_float and isinstance(t, VTensorType))
+    if x is None:
+        return ()
+    forms = Forms(lambda n: writer.one_of(range(n)), ranked(x).element)
+    with Builder.at_end(writer.block):
+        x = pd.minimum(pd.maximum(x, forms.full(-30.0)), forms.full(30.0)).out
+        return [forms.tanh(x) if writer.one_of([True, False]) else forms.erf(x)]
+
+
+PROGRAMS = tensor_programs(LOWERABLE, steps=[gelu], inputs=[T, VTensorType((2,), bf16), VTensorType((3,), f16)])
+
+
+def test_generated_programs_keep_their_answers() -> None:
+    campaign(PASS, PROGRAMS, examples=100, promise=Promise.ROUNDING, changed=9 / 10)
+
+
+@pytest.mark.nightly
+def test_many_generated_programs_keep_their_answers() -> None:
+    campaign(PASS, PROGRAMS, examples=5000, promise=Promise.ROUNDING, changed=9 / 10)
