@@ -10,8 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tx8ir.core import Block, HasValueSemantics, Pure, VerifyError, VTensorType, bf16, f32
-from tx8ir.dialects import pd
+from tx8ir.core import (
+    Block,
+    Builder,
+    FunctionType,
+    HasValueSemantics,
+    Program,
+    Pure,
+    VerifyError,
+    VTensorType,
+    bf16,
+    f32,
+    i1,
+    i32,
+)
+from tx8ir.dialects import func, pd
+from tx8ir.interpreter import evaluate
 
 SHAPES = st.lists(st.integers(0, 3), max_size=4).map(tuple)
 
@@ -124,6 +138,37 @@ def test_expand_repeats_along_stretched_axes(evaluate_op, shape, data):
         assert result[index] == x[tuple(0 if n == 1 else i for i, n in zip(index[len(new) :], shape, strict=True))]
 
 
+@given(data=st.data(), shape=SHAPES)
+def test_pad_puts_a_frame_around(evaluate_op, shape, data):
+    frame = [data.draw(st.tuples(st.integers(0, 2), st.integers(0, 2))) for _ in shape]
+    x = numbered(shape)
+    result = evaluate_op(pd.pad, x, paddings=tuple(itertools.chain(*frame)), pad_value=-1.0)
+    assert result.shape == tuple(low + extent + high for extent, (low, high) in zip(shape, frame, strict=True))
+    for index in np.ndindex(result.shape):
+        inner = tuple(place - low for place, (low, _) in zip(index, frame, strict=True))
+        inside = all(0 <= place < extent for place, extent in zip(inner, shape, strict=True))
+        assert result[index] == (x[inner] if inside else -1)
+
+
+@pytest.mark.parametrize(
+    ("element", "number", "wanted"), [(bf16, 1 / 3, 0.333984375), (i32, -2.0, -2), (i1, 1.0, True)]
+)
+def test_the_frame_is_rounded_to_the_element_type(element, number, wanted):
+    program = Program.empty()
+    kind = VTensorType((2,), element)
+    with Builder.at_end(program.body):
+        main = func.FuncOp(sym_name="main", function_type=FunctionType([kind], [kind.with_shape((3,))]))
+    with Builder.at_end(main.body.block):
+        func.ReturnOp([pd.pad(main.body.block.args[0], paddings=(0, 1), pad_value=number).out])
+    (result,) = evaluate(program, {"arg0": np.zeros(2, element.dtype)}).values()
+    assert result.dtype == element.dtype
+    assert result.tolist() == [0, 0, wanted]
+
+
+def test_pad_leaves_dynamic_extents_dynamic():
+    assert str(pd.pad(value(-1, 3), paddings=(1, 1, 0, 2)).out.type) == "!pd.vtensor<?x5xf32>"
+
+
 def test_views_are_marked_and_have_no_value_semantics():
     view_ops = {name for name, c in pd.DIALECT.ops.items() if pd.View in c.info.traits}
     views = ("reshape", "flatten", "squeeze", "unsqueeze", "transpose", "slice", "split")
@@ -163,6 +208,9 @@ def test_results_of_a_split_of_a_tensor_are_tensors():
         (lambda: pd.concat([value(2), value(2, 3)]), r"operand `x\[1\]` has type .*; expected rank 1"),
         (lambda: pd.concat([value(2, 3), value(2, 4)], axis=0), r"`x\[1\]` has type .*; expected extent 3 on axis 1"),
         (lambda: pd.concat([value(2), value(2, element=bf16)]), r"`x\[0\]` f32, `x\[1\]` bf16"),
+        (lambda: pd.pad(value(2, 3), paddings=(1, 1)), r"`paddings` is \[1, 1\]; expected 4 integers >= 0"),
+        (lambda: pd.pad(value(2), paddings=(1, -1)), r"`paddings` is \[1, -1\]; expected 2 integers >= 0"),
+        (lambda: pd.pad(value(2, element=i32), paddings=(1, 1), pad_value=0.5), "`pad_value` is 0.5; expected a whole"),
         (lambda: pd.expand(value(2, 3), shape=(3,)), "of higher rank"),
         (lambda: pd.expand(value(2), shape=(3,)), "extent 2 does not stretch to 3 on axis 0"),
         (lambda: pd.expand(value(2), shape=(-1, 2)), "-1 on axis 0 names no extent"),

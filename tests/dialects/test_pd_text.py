@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import tx8ir
 from tx8ir.core import Block, Builder, FunctionType, Program, VTensorType, bf16, f32, i1, i32
 from tx8ir.dialects import builtin, func, pd
@@ -43,6 +45,7 @@ def every_operation(x, y, image, mask, ids):
     pd.slice(x, axes=(1,), starts=(0,), ends=(1,), decrease_axis=(1,))
     pd.concat(pd.split(x, sections=(1, 2), axis=1).outs, axis=1)
     pd.expand(y, shape=(2, 3))
+    pd.pad(x, paddings=(1, 0, 0, 2), pad_value=-math.inf)
     pd.embedding(ids, x)
     pd.gather(x, ids)
     pd.fetch(pd.feed(feed_name="extra", out=x.type), fetch_name="out")

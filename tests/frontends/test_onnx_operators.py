@@ -194,6 +194,8 @@ CASES = [
     Case("Split", [X], {"axis": 2, "split": [3, 1]}, opset=11, outputs=2),
     Case("Split", [X], {"axis": 2}, opset=13, outputs=2, note="even"),
     Case("Pad", [X, ints(0, 1, 2, 1, 0, 0), np.asarray(2.5)], known=(1, 2)),
+    Case("Pad", [X, ints(0, 1, 2, 1, 0, 0), np.asarray(2.5)], known=(1,), note="value-at-run-time"),
+    Case("Pad", [X], {"pads": [0, 1, 0, 0, 2, 0], "value": -1.5}, opset=10, note="attributes"),
     Case(
         "Pad",
         [X, ints(-1, 1, 0, 2), None, ints(-1, 1)],

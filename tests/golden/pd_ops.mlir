@@ -65,48 +65,49 @@ module {
     %62:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
     %63 = "pd.concat"(%62#0, %62#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
     %64 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %65 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
-    %66 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
-    %67 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
-    "pd.fetch"(%67) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
-    %68 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
-    %69 = "pd.set_value"(%arg0, %68) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
-    %70 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %71 = "pd.sgd"(%arg0, %68, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %72 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %73:2 = "pd.cross_entropy_with_softmax"(%arg0, %72) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
-    %74 = "pd.cross_entropy_with_softmax_grad"(%72, %73#0, %73#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
-    %75 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %76 = "pd.relu_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %77 = "pd.leaky_relu_"(%75) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %78 = "pd.gelu_"(%75) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %79 = "pd.softplus_"(%75) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %80 = "pd.tanh_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %81 = "pd.sigmoid_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %82 = "pd.erf_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %83 = "pd.exp_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %84 = "pd.log_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %85 = "pd.sqrt_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %86 = "pd.rsqrt_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %87 = "pd.reciprocal_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %88 = "pd.sin_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %89 = "pd.cos_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %90 = "pd.floor_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %91 = "pd.abs_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %92 = "pd.square_"(%75) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %93 = "pd.pow_"(%75) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %94 = "pd.scale_"(%75) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %95 = "pd.softmax_"(%75) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %96 = "pd.fill_"(%75) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %97 = "pd.add_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %98 = "pd.subtract_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %99 = "pd.multiply_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %100 = "pd.divide_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %101 = "pd.maximum_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %102 = "pd.minimum_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %103 = "pd.assign_"(%75, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %104 = "pd.set_value_"(%75, %68) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
-    %105 = "pd.sgd_"(%75, %68, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %65 = "pd.pad"(%arg0) {pad_value = 0xFFF0000000000000 : f64, paddings = array<i64: 1, 0, 0, 2>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x5xf32>
+    %66 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
+    %67 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
+    %68 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
+    "pd.fetch"(%68) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
+    %69 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
+    %70 = "pd.set_value"(%arg0, %69) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
+    %71 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %72 = "pd.sgd"(%arg0, %69, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %73 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %74:2 = "pd.cross_entropy_with_softmax"(%arg0, %73) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
+    %75 = "pd.cross_entropy_with_softmax_grad"(%73, %74#0, %74#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
+    %76 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %77 = "pd.relu_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %78 = "pd.leaky_relu_"(%76) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %79 = "pd.gelu_"(%76) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %80 = "pd.softplus_"(%76) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %81 = "pd.tanh_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %82 = "pd.sigmoid_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %83 = "pd.erf_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %84 = "pd.exp_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %85 = "pd.log_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %86 = "pd.sqrt_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %87 = "pd.rsqrt_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %88 = "pd.reciprocal_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %89 = "pd.sin_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %90 = "pd.cos_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %91 = "pd.floor_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %92 = "pd.abs_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %93 = "pd.square_"(%76) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %94 = "pd.pow_"(%76) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %95 = "pd.scale_"(%76) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %96 = "pd.softmax_"(%76) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %97 = "pd.fill_"(%76) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %98 = "pd.add_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %99 = "pd.subtract_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %100 = "pd.multiply_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %101 = "pd.divide_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %102 = "pd.maximum_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %103 = "pd.minimum_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %104 = "pd.assign_"(%76, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %105 = "pd.set_value_"(%76, %69) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
+    %106 = "pd.sgd_"(%76, %69, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
     return
   }
 }

@@ -100,6 +100,7 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     "slice": (lambda x: pd.slice(x, axes=(1,), starts=(1,), ends=(3,)), ("a",)),
     "split, one piece used": (lambda x: pd.square(pd.split(x, sections=(1, 2), axis=1).outs[1]), ("a",)),
     "expand": (lambda x: pd.multiply(pd.expand(x, shape=(2, 2, 3)), x), ("a",)),
+    "pad": (lambda x: pd.square(pd.pad(x, paddings=(1, 0, 0, 2), pad_value=0.5)), ("a",)),
     "softmax": (lambda x: pd.softmax(x, axis=0), ("a",)),
     "soft labels": (
         lambda x, y: pd.cross_entropy_with_softmax(x, pd.softmax(y), soft_label=True).loss,

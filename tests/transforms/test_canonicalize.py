@@ -83,6 +83,7 @@ REWRITES: list[tuple[str, tuple[VTensorType, ...], Callable[..., Any], list[str]
     ),
     ("expand_without_copies", (F,), lambda x: pd.expand(x, shape=(2, -1)), []),
     ("expand_without_copies", (F,), lambda x: pd.expand(x, shape=(1, 2, 3)), ["pd.reshape"]),
+    ("pad_by_nothing", (F,), lambda x: pd.pad(x, paddings=(0, 0, 0, 0), pad_value=1.0), []),
     ("concat_of_one", (F,), lambda x: pd.concat([x]), []),
     ("split_in_one", (F,), lambda x: pd.split(x, sections=(-1,)).outs, []),
     (

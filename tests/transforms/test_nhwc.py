@@ -92,6 +92,7 @@ SINKS: list[tuple[str, Callable[[Any], Any], list[tuple[int, ...]]]] = [
     ("concat", lambda y: pd.concat([y, pd.relu(y), read("map")], axis=1), last()),
     ("split", lambda y: pd.concat(list(pd.split(y, sections=(1, 3), axis=-3).outs)[::-1], axis=1), last()),
     ("slice", lambda y: pd.slice(y, axes=(1, -1), starts=(1, 0), ends=(3, -1)), last()),
+    ("pad", lambda y: pd.pad(y, paddings=(0, 0, 1, 0, 0, 2, 3, 0), pad_value=0.5), last()),
     ("a reduction that keeps axes", lambda y: pd.max(y, axis=(-1,), keepdim=True), last()),
     ("a reduction to [N, C]", lambda y: pd.mean(y, axis=(2, 3)), [(0, 2, 3, 1)]),
     ("a reduction over channels", lambda y: pd.sum(y, axis=(1,)), [(0, 2, 3, 1)]),

@@ -47,7 +47,7 @@ class Nhwc(Pass):
     """Converts `conv2d`, `depthwise_conv2d`, `pool2d` and `batch_norm` from NCHW to NHWC, and their filters to HWOI.
 
     Each gets a transpose in front and one behind. Transposes behind are then sunk through elementwise operations,
-    reductions, softmax, concat, split and slice (axes remapped), cancelled against those in front, and evaluated on
+    reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those in front, and evaluated on
     constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A
     transpose that only moves axes of extent 1 becomes a reshape. The signature of functions stays as it is.
 
@@ -73,6 +73,7 @@ class Nhwc(Pass):
             _SinkReduction(),
             _SinkSplit(),
             _SinkSlice(),
+            _SinkPad(),
             _SinkSoftmax(),
             shape_patterns.identity_transpose,
             shape_patterns.transpose_of_transpose,
@@ -368,6 +369,20 @@ class _SinkSlice(RewritePattern[pd.SliceOp]):
         if inner is None or op.decrease_axis:
             return False
         return _sink_result(op, [inner.x], {"axes": tuple(inner.perm[axis] for axis in op.axes)}, rewriter)
+
+
+class _SinkPad(RewritePattern[pd.PadOp]):
+    """pad(transpose(x)) → transpose(pad(x)) with the frame of the axes that moved."""
+
+    name = "sink_pad"
+    roots = (pd.PadOp,)
+
+    def match_and_rewrite(self, op: pd.PadOp, rewriter: Rewriter) -> bool:
+        inner = _sinkable(op.x)
+        if inner is None:
+            return False
+        frame = [op.frame[axis] for axis in channels_last(len(inner.perm))]
+        return _sink_result(op, [inner.x], {"paddings": tuple(width for widths in frame for width in widths)}, rewriter)
 
 
 class _SinkReduction(RewritePattern[ReductionOp]):

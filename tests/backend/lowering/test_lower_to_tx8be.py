@@ -125,6 +125,8 @@ CASES: dict[str, Case] = {
     "layer norm": Case({"x": X}, lambda x, p: pd.layer_norm(x, scale=p("s"), bias=p("b"), begin_norm_axis=2), ["LayerNorm"], {"s": w(4), "b": w(4)}),
     "layer norm of two axes": Case({"x": X}, lambda x, p: pd.layer_norm(x, scale=p("s"), begin_norm_axis=1), ["Reshape", "LayerNorm", "Reshape"], {"s": w(3, 4)}),
     # movement
+    "pad": Case({"x": X}, lambda x, p: pd.pad(x, paddings=(0, 1, 2, 0, 1, 1), pad_value=-0.5), ["Concatenate", "Concatenate", "Concatenate"]),
+    "pad of a constant": Case({"x": X}, lambda x, p: pd.add(x, pd.pad(p("c"), paddings=(0, 0, 0, 0, 0, 1))), ["Add"], {"c": w(2, 3, 3)}),
     "reshape": Case({"x": X}, lambda x, p: pd.reshape(x, shape=(6, -1)), ["Reshape"]),
     "reshape to the same shape": Case({"x": X}, lambda x, p: pd.relu(pd.reshape(x, shape=(2, 3, 4))), ["Relu"]),
     "squeeze": Case({"x": t(1, 3, 1)}, lambda x, p: pd.squeeze(x), ["Reshape"]),

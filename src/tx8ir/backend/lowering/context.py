@@ -153,6 +153,17 @@ class Lowering:
         )
         return self._constant(name, t)
 
+    def filled(self, number: float, shape: Sequence[int], element: ScalarType) -> Value:
+        """A `Constant` whose elements are all `number`; equal ones are one variable."""
+        shape = tuple(shape)
+        key = ("full", (np.float64(number).tobytes(), shape, element))
+        name = self._derived.get(key)
+        if name is not None:
+            return self._constant(name, VTensorType(shape, element))
+        made = self.new_constant("constant", np.full(shape, number), element)
+        self._derived[key] = self.constants[-1].parameter
+        return made
+
     def derived(
         self, value: Value, key: object, array: Callable[[Array], Array], element: ScalarType | None = None
     ) -> Value:

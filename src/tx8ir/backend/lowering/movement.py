@@ -73,6 +73,25 @@ def lower_concat(ctx: Lowering, op: pd.ConcatOp) -> Sequence[Value]:
     return [tx8be.ConcatenateOp(values, axis=op.axis % len(ctx.shape(op.out))).y]
 
 
+@lowers(pd.PadOp)
+def lower_pad(ctx: Lowering, op: pd.PadOp) -> Sequence[Value]:
+    """A join with constants in front and behind, axis by axis; a constant is padded at compile time."""
+    if ctx.is_constant(op.x):
+        return [ctx.derived(op.x, ("pad", op.paddings, op.pad_value), lambda _: op.compute(ctx.array(op.x)))]
+    value = ctx.get(op.x)
+    for axis, widths in enumerate(op.frame):
+        kind = tx8be.ranked(value, "operand")
+        low, high = (
+            [ctx.filled(op.pad_value, (*kind.shape[:axis], width, *kind.shape[axis + 1 :]), kind.element)]
+            if width
+            else []
+            for width in widths
+        )
+        if low or high:
+            value = tx8be.ConcatenateOp([*low, value, *high], axis=axis).y
+    return [value]
+
+
 @lowers(pd.EmbeddingOp)
 def lower_embedding(ctx: Lowering, op: pd.EmbeddingOp) -> Sequence[Value]:
     """Rows of a table; the row of `padding_idx` is made zero at compile time."""

@@ -106,6 +106,7 @@ from .shape import (
     ConcatOp,
     ExpandOp,
     FlattenOp,
+    PadOp,
     ReshapeOp,
     SetValueOp,
     SliceOp,
@@ -176,6 +177,7 @@ slice = SliceOp
 split = SplitOp
 concat = ConcatOp
 expand = ExpandOp
+pad = PadOp
 embedding = EmbeddingOp
 gather = GatherOp
 full = FullOp
@@ -280,6 +282,7 @@ DIALECT = Dialect(
         SplitOp,
         ConcatOp,
         ExpandOp,
+        PadOp,
         EmbeddingOp,
         GatherOp,
         FullOp,
@@ -437,6 +440,7 @@ __all__ = [
     "SplitOp",
     "ConcatOp",
     "ExpandOp",
+    "PadOp",
     "EmbeddingOp",
     "GatherOp",
     "FullOp",
@@ -502,6 +506,7 @@ __all__ = [
     "split",
     "concat",
     "expand",
+    "pad",
     "embedding",
     "gather",
     "full",

@@ -21,7 +21,7 @@ from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
 from .matmul import MatmulOp
 from .norm import SoftmaxOp
 from .reduce import MeanOp, ReductionOp, SumOp
-from .shape import ExpandOp, FlattenOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp
+from .shape import ExpandOp, FlattenOp, PadOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp
 
 Cotangents = Sequence[Value | None]
 
@@ -244,6 +244,18 @@ class ExpandGrad(UnaryGrad):
 
     def part(self, g: Value) -> Value:
         return summed_to(g, _type(self.op.operands[0]).shape)
+
+
+@Grad.implement(PadOp)
+class PadGrad(UnaryGrad):
+    """g inside the frame."""
+
+    def part(self, g: Value) -> Value:
+        pad: PadOp = self.op
+        extents = _type(pad.x).shape
+        starts = tuple(low for low, _ in pad.frame)
+        ends = tuple(low + extent for low, extent in zip(starts, extents, strict=True))
+        return SliceOp(g, axes=tuple(range(len(extents))), starts=starts, ends=ends).out
 
 
 @Grad.implement(SumOp, MeanOp)

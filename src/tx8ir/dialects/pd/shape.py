@@ -44,6 +44,7 @@ from tx8ir.core import (
 from .inference import (
     extents_match,
     fail,
+    int_list,
     make_type,
     normalize_axes,
     normalize_axis,
@@ -428,3 +429,35 @@ class ExpandOp(Op, Compute, InferTypes, name="pd.expand", traits=(Pure, HasValue
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return np.broadcast_to(x, self._resolve(x.shape))
+
+
+class PadOp(Op, Compute, InferTypes, name="pd.pad", traits=(Pure, HasValueSemantics)):
+    """x in a frame of elements that are all `pad_value`, rounded to the element type."""
+
+    x: Operand = operand(doc="[...]")
+    paddings: tuple[int, ...] = attribute(doc="before and after axis 0, before and after axis 1, …; each >= 0")
+    pad_value: float = attribute(default=0.0)
+    out: Result = result(doc="each extent with its paddings added")
+
+    @property
+    def frame(self) -> tuple[tuple[int, int], ...]:
+        """Elements added before and after, for each axis."""
+        return tuple(zip(self.paddings[::2], self.paddings[1::2], strict=True))
+
+    def infer_types(self) -> tuple[Type, ...]:
+        x = tensor_operand(self, self.x, "x")
+        int_list(self, "paddings", self.paddings, length=2 * x.rank, at_least=0)
+        if not x.element.is_float and not self.pad_value.is_integer():
+            raise fail(self, f"attribute `pad_value` is {self.pad_value}; expected a whole number for {x}")
+        return (
+            x.with_shape(
+                DYNAMIC if extent == DYNAMIC else low + extent + high
+                for extent, (low, high) in zip(x.shape, self.frame, strict=True)
+            ),
+        )
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        frame = self.frame
+        out = np.full([low + n + high for n, (low, high) in zip(x.shape, frame, strict=True)], self.pad_value, x.dtype)
+        out[tuple(slice(low, low + n) for n, (low, _) in zip(x.shape, frame, strict=True))] = x
+        return out

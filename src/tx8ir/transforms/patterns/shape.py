@@ -153,6 +153,16 @@ def expand_without_copies(op: pd.ExpandOp, rewriter: Rewriter) -> bool:
 
 
 @canonicalization
+@pattern(pd.PadOp)
+def pad_by_nothing(op: pd.PadOp, rewriter: Rewriter) -> bool:
+    """Pad that adds nothing → x."""
+    if any(op.paddings) or op.out.type is not op.x.type or op.out.type.__class__ is not VTensorType:
+        return False
+    rewriter.replace(op, op.x)
+    return True
+
+
+@canonicalization
 @pattern(pd.ConcatOp)
 def concat_of_one(op: pd.ConcatOp, rewriter: Rewriter) -> bool:
     """Concat of one value → that value."""

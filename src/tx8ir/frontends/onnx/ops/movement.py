@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -184,37 +184,58 @@ def pad(node: Node) -> Converted:
     """The tensor with a frame of one value; a negative width cuts off instead."""
     source = node.type_of(0)
     node.string("mode", ("constant",), "constant")
+    axes = tuple(range(source.rank))
     if node.version < 11:
-        widths, axes = node.ints("pads"), tuple(range(source.rank))
-        fill = node.scalar(node.float("value", 0.0), source.element)
+        widths, number = node.ints("pads"), node.float("value", 0.0)
     else:
-        widths = node.known_ints(1, "the list of pads")
-        fill = node.optional(2) or node.scalar(0, source.element)
-        axes = tuple(range(source.rank))
+        widths, number = node.known_ints(1, "the list of pads"), _known_number(node, 2)
         if node.has(3):
             given = node.known_ints(3, "the list of axes")
             node.axes(given, source.rank, "the list of axes")
             axes = tuple(axis % source.rank for axis in given)
     if len(widths) != 2 * len(axes):
         raise node.error(f"the list of pads is {list(widths)}; expected {2 * len(axes)} integers, two per axis")
-    out: Value | Operation = node.operand(0)
-    for index, axis in enumerate(axes):
-        out = _pad_axis(out, axis, widths[index], widths[index + len(axes)], fill)
-    return out
+    frame = {axis: (widths[index], widths[index + len(axes)]) for index, axis in enumerate(axes)}
+    value = _cut(node.operand(0), frame)
+    if number is None:
+        return _framed(value, frame, node.operand(2))
+    paddings = tuple(max(width, 0) for axis in range(source.rank) for width in frame.get(axis, (0, 0)))
+    return pd.pad(value, paddings=paddings, pad_value=number) if any(paddings) else value
 
 
-def _pad_axis(x: Value | Operation, axis: int, low: int, high: int, fill: Value) -> Value | Operation:
-    value = x.result if isinstance(x, Operation) else x
-    if low < 0 or high < 0:
-        end = tensor_type(value).shape[axis] + min(high, 0)
-        value = pd.slice(value, axes=(axis,), starts=(max(-low, 0),), ends=(max(end, 0),)).out
+def _known_number(node: Node, index: int) -> float | None:
+    """The number that an optional input of one element holds, 0 without it; None when only the run tells, or when it
+    is an integer that no float is.
+    """
+    if not node.has(index):
+        return 0.0
+    array = node.find_known(index)
+    if array is None or array.size != 1:
+        return None
+    number = array.reshape(()).item()
+    return float(number) if float(number) == number or number != number else None
+
+
+def _cut(value: Value, frame: Mapping[int, tuple[int, int]]) -> Value:
+    """Without the cells that negative widths cut off."""
     shape = tensor_type(value).shape
+    axes = tuple(axis for axis, widths in frame.items() if min(widths) < 0)
+    if not axes:
+        return value
+    starts = tuple(max(-frame[axis][0], 0) for axis in axes)
+    ends = tuple(max(shape[axis] + min(frame[axis][1], 0), 0) for axis in axes)
+    return pd.slice(value, axes=axes, starts=starts, ends=ends).out
 
-    def frame(width: int) -> list[Value]:
-        if width <= 0:
-            return []
-        one = pd.reshape(fill, shape=(1,) * len(shape)) if tensor_type(fill).rank != len(shape) else fill
-        return [pd.expand(one, shape=(*shape[:axis], width, *shape[axis + 1 :])).out]
 
-    parts = [*frame(low), value, *frame(high)]
-    return pd.concat(parts, axis=axis) if len(parts) > 1 else value
+def _framed(value: Value, frame: Mapping[int, tuple[int, int]], fill: Value) -> Value:
+    """With cells of a value that only the run tells."""
+    for axis, widths in frame.items():
+        shape = tensor_type(value).shape
+        one = pd.reshape(fill, shape=(1,) * len(shape)).out if tensor_type(fill).rank != len(shape) else fill
+        low, high = (
+            [pd.expand(one, shape=(*shape[:axis], width, *shape[axis + 1 :])).out] if width > 0 else []
+            for width in widths
+        )
+        if low or high:
+            value = pd.concat([*low, value, *high], axis=axis).out
+    return value
