@@ -47,8 +47,8 @@ class Nhwc(Pass):
     """Converts `conv2d`, `depthwise_conv2d`, `pool2d` and `batch_norm` from NCHW to NHWC, and their filters to HWOI.
 
     Each gets a transpose in front and one behind. Transposes behind are then sunk through elementwise operations,
-    reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those in front, and evaluated on
-    constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A
+    reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those in front, and evaluated
+    on constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A
     transpose that only moves axes of extent 1 becomes a reshape. The signature of functions stays as it is.
 
     Assumes: nothing; operations on `tensor`s are left alone. Guarantees: no converted operation is NCHW; what a
