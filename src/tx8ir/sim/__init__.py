@@ -5,16 +5,16 @@ from __future__ import annotations
 from .chip import Chip
 from .debugger import Debugger
 from .errors import SimError
-from .flags import FlagRow
+from .exceptions import FlagRow
 from .report import PathStep, Roofline, SimReport, SourceRow
 from .scheduler import Interleaved, Lockstep, Schedule
 from .simulator import Execution, SimResult, Simulator, time_program
 
 __all__ = [
     "Chip",
-    "FlagRow",
     "Debugger",
     "Execution",
+    "FlagRow",
     "Interleaved",
     "Lockstep",
     "PathStep",

@@ -1,16 +1,19 @@
-"""The exception registers of all tiles: which results were NaN, infinite, or have overflowed.
+"""Exceptions of arithmetic: which instruction first gave a NaN, an infinity, or overflowed, on each tile.
 
-Results are looked at only in programs that read the register (`tx8.csr_read`).
+The same flags are what a program reads from its exception register (`tx8.csr_read`). A result is looked at in two
+passes that stay in the cache: numbers that are not finite are those whose bits, as integers, are the largest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from tx8ir.core import Location
 from tx8ir.dialects.tx8 import (
     BilinearOp,
     ConvertOp,
@@ -23,43 +26,93 @@ from tx8ir.dialects.tx8 import (
     ReduceOp,
 )
 from tx8ir.target.formats import Format
+from tx8ir.target.layout import element_mask
 
+from .layouts import LayoutMap
 from .memory import Memory, Placed
 
-Flags = NDArray[np.uint32]
+Mask: TypeAlias = NDArray[np.bool_]
 
 _COMPUTING = (ElementwiseOp, ReduceOp, PoolOp, ConvertOp, NeuralOp, BilinearOp, ElemMaskOp)
 """Instructions that make floating-point numbers; a move of a NaN raises nothing."""
+_EXPONENT = {"f32": 0x7F800000, "tf32": 0x7F800000, "bf16": 0x7F80, "f16": 0x7C00}
+_MANTISSA = {"f32": 0x7FFFFF, "tf32": 0x7FE000, "bf16": 0x7F, "f16": 0x3FF}
+_POLES = frozenset({"recip", "rsqrt", "div", "log2", "ln"})
+"""Functions that give an infinity for a zero, which is no overflow."""
 
 
-class ExceptionRegisters:
-    """Flags by tile of the chip: those that a tile can read, and those that its next barrier makes readable."""
+@attrs.frozen
+class FlagRow:
+    """The first instruction that raised a flag on a tile.
 
-    def __init__(self, tiles: int) -> None:
-        self.readable: Flags = np.zeros(tiles, np.uint32)
-        self._raised: Flags = np.zeros(tiles, np.uint32)
+    flag: "nan", "infinity" (the result holds one) or "overflow" (it holds one, though no operand on the tile is
+        infinite or a NaN; division by zero and its like excepted).
+    index, instruction, source, location: the instruction.
+    operand, addresses: the result, its first byte and end.
+    """
 
-    def finite_operands(self, op: Instruction, memory: Memory, placed: Sequence[Placed]) -> NDArray[np.bool_] | None:
-        """For each tile whether all floating operands are finite; None for an instruction that raises nothing."""
-        if not isinstance(op, _COMPUTING):
-            return None
-        finite = np.ones(len(placed[0].tiles), np.bool_)
-        for values in _floats(op, memory, placed, writes=False):
-            finite &= np.isfinite(values).all(axis=1)
-        return finite
+    flag: str
+    tile: int
+    index: int
+    instruction: str
+    operand: str
+    addresses: tuple[int, int]
+    source: str | None
+    location: Location
 
-    def note(self, op: Instruction, memory: Memory, placed: Sequence[Placed], finite: NDArray[np.bool_] | None) -> None:
-        """Raise the flags of an executed instruction; `finite` is what `finite_operands` gave before it."""
-        if finite is None:
-            return
-        tiles = list(placed[0].tiles)
-        for values in _floats(op, memory, placed, writes=True):
-            nan, infinite = np.isnan(values).any(axis=1), np.isinf(values).any(axis=1)
-            self._raised[tiles] |= (
-                nan * np.uint32(ExceptionFlag.NAN)
-                | infinite * np.uint32(ExceptionFlag.INFINITY)
-                | (infinite & finite) * np.uint32(ExceptionFlag.OVERFLOW)
-            )
+    def __str__(self) -> str:
+        origin = f' from "{self.source}"' if self.source is not None else ""
+        low, high = self.addresses
+        return (
+            f"{self.flag} on tile {self.tile}: instruction {self.index} ({self.instruction}{origin}), "
+            f"operand {self.operand}, SPM [{low:#x}, {high:#x}) at {self.location}"
+        )
+
+
+@attrs.frozen
+class ExceptionPlan:
+    """What has to be looked at of a decoded instruction: floating operands by their number among the accesses."""
+
+    sources: tuple[tuple[int, Format], ...]
+    results: tuple[tuple[int, Format], ...]
+    may_overflow: bool
+
+
+def exception_plan(op: Instruction, placed: Sequence[Placed]) -> ExceptionPlan | None:
+    """The plan of an instruction; None for one that raises nothing."""
+    if not isinstance(op, _COMPUTING):
+        return None
+    found: tuple[list[tuple[int, Format]], list[tuple[int, Format]]] = ([], [])
+    for i, p in enumerate(placed):
+        format = _format(op, p)
+        if format is not None and format.name in _EXPONENT:
+            found[p.access.writes].append((i, format))
+    sources, results = found
+    if not results:
+        return None
+    return ExceptionPlan(tuple(sources), tuple(results), getattr(op, "function", "") not in _POLES)
+
+
+class Exceptions:
+    """The flags of a run.
+
+    Args:
+        tiles: of the chip.
+        memory: the memories.
+        layouts: what is known of channel-blocked tensors, whose padding lanes raise nothing; None: all elements count.
+    """
+
+    def __init__(self, tiles: int, memory: Memory, layouts: LayoutMap | None) -> None:
+        self.readable: NDArray[np.uint32] = np.zeros(tiles, np.uint32)
+        """The exception register of each tile."""
+        self._raised = np.zeros(tiles, np.uint32)
+        self._memory = memory
+        self._layouts = layouts
+        self._rows: dict[tuple[ExceptionFlag, int], FlagRow] = {}
+
+    def rows(self) -> tuple[FlagRow, ...]:
+        """The first instruction of each flag and tile, in the order in which they were raised."""
+        return tuple(self._rows.values())
 
     def barrier(self, tiles: Sequence[int]) -> None:
         """Make readable what the tiles have raised."""
@@ -67,16 +120,91 @@ class ExceptionRegisters:
         self.readable[index] |= self._raised[index]
         self._raised[index] = 0
 
+    def before(self, plan: ExceptionPlan, placed: Sequence[Placed]) -> Mask | None:
+        """For each tile whether the operands that the result will overwrite are finite; None if all are."""
+        finite: Mask | None = None
+        for i, format in plan.sources:
+            source = placed[i]
+            if any(_overlap(source, placed[j]) for j, _ in plan.results) and not _all_finite(
+                self._memory, source, format
+            ):
+                good: Mask = np.logical_not(self._special(source, format).any(axis=1))
+                finite = good if finite is None else np.logical_and(finite, good)
+        return finite
 
-def _floats(op: Instruction, memory: Memory, placed: Sequence[Placed], *, writes: bool) -> Iterator[NDArray[Any]]:
-    """The floating-point operands or results of an instruction, [tiles, elements] in fp32."""
-    for p in placed:
-        if p.access.writes is not writes:
-            continue
-        format = _format(op, p)
-        if format is not None and format.is_float:
-            values = memory.load_tensor(p) if p.access.aligned is not None else memory.load(p, format)
-            yield values.astype(np.float32).reshape(len(values), -1)
+    def after(
+        self, plan: ExceptionPlan, op: Instruction, index: int, placed: Sequence[Placed], finite: Mask | None
+    ) -> None:
+        """Raise the flags of an executed instruction; `finite` is what `before` gave."""
+        for i, format in plan.results:
+            if not _all_finite(self._memory, placed[i], format):
+                self._note(plan, op, index, placed, i, finite)
+
+    # -- what is not finite -----------------------------------------------------------------------------------------
+
+    def _note(
+        self, plan: ExceptionPlan, op: Instruction, index: int, placed: Sequence[Placed], i: int, finite: Mask | None
+    ) -> None:
+        result, format = placed[i], dict(plan.results)[i]
+        special = self._special(result, format)
+        if not special.any():
+            return
+        bits = self._bits(result, format)
+        mantissa = (bits & _MANTISSA[format.name]) != 0
+        nan, infinite = (special & mantissa).any(axis=1), (special & ~mantissa).any(axis=1)
+        overflow = infinite & plan.may_overflow
+        if finite is not None:
+            overflow &= finite
+        for j, source_format in plan.sources:
+            source = placed[j]
+            kept = not any(_overlap(source, placed[k]) for k, _ in plan.results)
+            if overflow.any() and kept and not _all_finite(self._memory, source, source_format):
+                overflow &= ~self._special(source, source_format).any(axis=1)
+        for flag, tiles in (
+            (ExceptionFlag.NAN, nan),
+            (ExceptionFlag.INFINITY, infinite),
+            (ExceptionFlag.OVERFLOW, overflow),
+        ):
+            for position in np.flatnonzero(tiles).tolist():
+                tile = result.tiles[position]
+                self._raised[tile] |= flag
+                if (flag, tile) not in self._rows:
+                    self._rows[flag, tile] = FlagRow(
+                        str(flag.name).lower(), tile, index, op.name, result.access.operand, result.interval(position),
+                        op.source, op.location,
+                    )  # fmt: skip
+
+    def _bits(self, placed: Placed, format: Format) -> NDArray[np.unsignedinteger]:
+        return self._memory.load_bits(placed, format).reshape(len(placed.tiles), -1)
+
+    def _special(self, placed: Placed, format: Format) -> Mask:
+        """[tiles, elements]: NaN and infinities, but none of padding lanes and gaps where these are known."""
+        exponent = _EXPONENT[format.name]
+        special = (self._bits(placed, format) & exponent) == exponent
+        tensor = placed.access.aligned
+        if tensor is not None:
+            special &= element_mask(tensor.shape, tensor.format, tensor.layout)[:: format.bytes]
+        elif self._layouts is not None and not placed.access.walk:
+            for position in np.flatnonzero(special.any(axis=1)).tolist():
+                special[position] &= self._layouts.elements(placed, position)[:: format.bytes]
+        return special
+
+
+def _all_finite(memory: Memory, placed: Placed, format: Format) -> bool:
+    """Whether all bytes of an operand, padding included, are finite numbers."""
+    bits, exponent = memory.load_bits(placed, format), _EXPONENT[format.name]
+    sign = 1 << (format.bits - 1)
+    return bool(bits.max() < sign + exponent and bits.view(f"i{format.bytes}").max() < exponent)
+
+
+def _overlap(a: Placed, b: Placed) -> bool:
+    """Whether two accesses to scratch-pads share bytes on some tile."""
+    alike = len(a.access.addresses) == len(b.access.addresses) == 1
+    for position in range(1 if alike else len(a.tiles)):
+        (low, high), (first, end) = a.interval(position), b.interval(position)
+        if low < end and first < high:
+            return True
+    return False
 
 
 def _format(op: Instruction, placed: Placed) -> Format | None:

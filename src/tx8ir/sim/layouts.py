@@ -42,7 +42,7 @@ from tx8ir.dialects.tx8 import (
     WdmaOp,
 )
 from tx8ir.target.formats import F32, TF32, UI8, Format
-from tx8ir.target.layout import BATCH_ALIGNMENT, MemLayout, element_addresses, flatten_shape, size_bytes
+from tx8ir.target.layout import BATCH_ALIGNMENT, MemLayout, element_addresses, element_mask, flatten_shape, size_bytes
 
 from .errors import Fault, bytes_text
 from .memory import ByteStore, Memory, Part, Placed
@@ -197,6 +197,25 @@ class LayoutMap:
             first, end = _inner(destination, destination + nbytes)
             shift = (destination - source) // CELL
             cells[first:end] = _shifted(cells[first - shift : end - shift], destination % size - source % size)
+
+    def elements(self, placed: Placed, position: int) -> NDArray[np.bool_]:
+        """For each byte of a run on the tile at `position`: False where it is known to be padding or a gap."""
+        rows = _one_by_one(list(self._rows(placed)))
+        keep = np.ones(placed.extent, np.bool_)
+        if len(rows) != len(placed.tiles):
+            return keep
+        cells, begin = rows[position]
+        assert isinstance(begin, int)
+        low = begin % CELL
+        for value in map(int, np.unique(cells[cells != 0])):
+            tensor, start = self._written[value >> _BITS].tensor, (value & _MASK) - _BIAS
+            if not tensor.layout.is_blocked:
+                continue
+            owned = np.repeat(cells[0] == value, CELL)[low : low + placed.extent]
+            inside = np.arange(placed.extent) + begin - start
+            owned &= (inside >= 0) & (inside < _size(tensor))
+            keep[owned] = element_mask(tensor.shape, tensor.format, tensor.layout)[inside[owned]]
+        return keep
 
     # -- cells ------------------------------------------------------------------------------------------------------
 

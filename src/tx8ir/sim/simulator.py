@@ -39,10 +39,9 @@ from tx8ir.dialects.tx8 import (
 from tx8ir.target.chip import TX8, Engine, Target
 from tx8ir.target.layout import element_mask, pack, unpack
 
-from .engines import EXECUTORS, Machine, Step
+from .engines import EXECUTORS, Clock, Machine, Step
 from .errors import Fault, SimError
-from .exceptions import ExceptionRegisters
-from .flags import FlagRow, Flags
+from .exceptions import ExceptionPlan, Exceptions, FlagRow, exception_plan
 from .issue import Issue, all_issues, nodes_of, stream
 from .layouts import LayoutMap, LayoutPlan
 from .mailbox import Mailbox
@@ -52,6 +51,7 @@ from .report import SimReport, make_report
 from .scheduler import Begun, Lockstep, Schedule, Tiles
 from .stores import ByteStore
 from .stream import decode
+from .timing import Timing
 
 Array = NDArray[Any]
 
@@ -98,6 +98,8 @@ class _Decoded:
     """Destinations that are written as a whole, likewise."""
     shared: tuple[tuple[int, SharedBytes], ...]
     """Accesses to DDR that some instruction may write: those that can race; with their number."""
+    exceptions: ExceptionPlan | None
+    """What of it can raise flags; None for nothing."""
     layouts: LayoutPlan | None
     """What the layout map needs to know; None without it."""
 
@@ -109,7 +111,6 @@ class _Run:
     machine: Machine
     races: RaceDetector | None
     mailbox: Mailbox
-    flags: Flags
 
 
 class Simulator:
@@ -151,10 +152,12 @@ class Simulator:
         self.instructions = tuple(instructions_of(iter(ops)))
         self.nodes = nodes_of(ops, itertools.count())
         self._ops = ops
+        self._raises = checks or any(isinstance(op, (CsrReadOp, CsrWriteOp)) for op in self.instructions)
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
         self._layouts = LayoutMap(self.memory) if checks and LayoutMap.is_of_use(self.instructions) else None
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
-        self._flags = Flags()
+        self._exceptions: Exceptions | None = None
+        self._readings: dict[tuple[Instruction, int], list[int]] | None = None
 
     def run(self, inputs: Mapping[str, Array], schedule: Schedule | None = None) -> SimResult:
         """Execute the program once, on fresh memories.
@@ -178,13 +181,13 @@ class Simulator:
         """
         memory = self.memory
         memory.clear()
-        self._flags = Flags()
         self._write_inputs(inputs)
         if self._layouts is not None:
             self._layouts.clear(self.inputs)
         races = RaceDetector(self.target.tiles) if self.checks else None
-        machine = Machine(self.target, memory, self.seed, self._registers())
-        run = _Run(machine, races, Mailbox(memory, races, self._layouts), self._flags)
+        self._exceptions = Exceptions(self.target.tiles, memory, self._layouts) if self._raises else None
+        machine = Machine(self.target, memory, self.seed, self._exceptions, self._clock())
+        run = _Run(machine, races, Mailbox(memory, races, self._layouts))
         with np.errstate(all="ignore"):
             if schedule is None and not self._has_messages:
                 for leaf, trips in all_issues(self.nodes):
@@ -200,7 +203,8 @@ class Simulator:
 
     def result(self) -> SimResult:
         """The outputs that the memories hold. Raises SimError when an element of one was never written."""
-        return SimResult({op.port_name: _read_output(self.memory, op) for op in self.outputs}, self._flags.rows(), self)
+        flags = self._exceptions.rows() if self.checks and self._exceptions is not None else ()
+        return SimResult({op.port_name: _read_output(self.memory, op) for op in self.outputs}, flags, self)
 
     @cached_property
     def report(self) -> SimReport:
@@ -209,10 +213,15 @@ class Simulator:
 
     # -- instructions ---------------------------------------------------------------------------------------------
 
-    def _registers(self) -> ExceptionRegisters | None:
-        """New exception registers, for a program that reads or writes them."""
-        used = any(isinstance(op, (CsrReadOp, CsrWriteOp)) for op in self.instructions)
-        return ExceptionRegisters(self.target.tiles) if used else None
+    def _clock(self) -> Clock | None:
+        """The cycle counters, for a program that reads them; their values are those of the report."""
+        reads = [i for i, op in enumerate(self.instructions) if isinstance(op, CsrReadOp) and op.register == "cycles"]
+        if not reads:
+            return None
+        if self._readings is None:
+            timing = Timing(decode(self._ops, self.target), self.target, keep=False, watch=frozenset(reads))
+            self._readings = {(self.instructions[i], tile): starts for (i, tile), starts in timing.starts.items()}
+        return Clock(self._readings)
 
     def _execute(self, index: int, op: Instruction, tiles: tuple[int, ...], trips: tuple[int, ...], run: _Run) -> None:
         """Execute an instruction on some of its tiles, which have nothing to wait for any more."""
@@ -284,19 +293,15 @@ class Simulator:
         if layouts is not None and decoded.layouts is not None:
             layouts.check(decoded.layouts, placed)
         if decoded.step is not None:
-            registers = run.machine.exceptions
-            if registers is None:
-                decoded.step(run.machine, placed)
-            else:
-                finite = registers.finite_operands(op, memory, placed)
-                decoded.step(run.machine, placed)
-                registers.note(op, memory, placed, finite)
+            exceptions, plan = run.machine.exceptions, decoded.exceptions
+            finite = exceptions.before(plan, placed) if exceptions is not None and plan is not None else None
+            decoded.step(run.machine, placed)
             for i in decoded.marked:
                 memory.mark_written(placed[i])
             if layouts is not None and decoded.layouts is not None:
                 layouts.record(decoded.layouts, placed)
-            if self.checks:
-                run.flags.look(memory, op, index, placed)
+            if exceptions is not None and plan is not None:
+                exceptions.after(plan, op, index, placed, finite)
         elif isinstance(op, BarrierOp):
             if run.races is not None:
                 run.races.barrier(op.tiles)
@@ -346,6 +351,7 @@ class Simulator:
             checked=tuple([i for i, a in enumerate(accesses) if not a.writes and not a.conditional]),
             marked=tuple([i for i, a in enumerate(accesses) if a.writes and not a.conditional]),
             shared=tuple(shared),
+            exceptions=exception_plan(op, placed),
             layouts=self._layouts.plan(op, index, placed)
             if self._layouts is not None and executor is not None
             else None,

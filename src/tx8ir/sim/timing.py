@@ -111,10 +111,16 @@ class Timing:
         nodes: the program, from `stream.decode`.
         target: the chip and its profile.
         keep: whether to keep every event, for the trace and the critical path.
+        watch: numbers of instructions whose start times are wanted.
     """
 
-    def __init__(self, nodes: Sequence[Node], target: Target, *, keep: bool = True) -> None:
+    def __init__(
+        self, nodes: Sequence[Node], target: Target, *, keep: bool = True, watch: frozenset[int] = frozenset()
+    ) -> None:
         self._target = target
+        self._watch = watch
+        self.starts: dict[tuple[int, int], list[int]] = {}
+        """Of the watched instructions: the cycle of each execution, by instruction and tile."""
         self._keep = keep
         self.events: list[Event] = []
         """Every event, when they are kept, in the order in which their times became known."""
@@ -284,6 +290,9 @@ class Timing:
     def _start(self, event: Event) -> None:
         event.start = event.ready
         item = event.item
+        if item.index in self._watch:
+            for tile in event.lane.tiles:
+                self.starts.setdefault((item.index, tile), []).append(event.start)
         cycles = item.cycles_on(event.lane.tile)
         if not isinstance(item.op, DteArmOp):
             self._account(event)

@@ -74,7 +74,7 @@ FAMILIES: tuple[HardwareFunction, ...] = (
     _of(Family.DTE, "message", "send", "tx8.dte_send"),
     _of(Family.DTE, "message", "wait", "tx8.dte_wait"),
     _of(Family.DTE, "message", "store", "tx8.dte_store"),
-    _of(Family.CSR, "exception flags", "read", "tx8.csr_read"),
+    _of(Family.CSR, "exception flags, cycle counter", "read", "tx8.csr_read"),
     _of(Family.CSR, "exception flags", "write", "tx8.csr_write"),
     _of(Family.CSR, "synchronisation", "barrier", "tx8.barrier"),
 )

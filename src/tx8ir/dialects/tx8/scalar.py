@@ -15,6 +15,8 @@ from .access import Access
 from .instruction import Instruction, PerTile, spm_access
 
 INT32 = (-(1 << 31), (1 << 31) - 1)
+CSR_REGISTERS = {"exceptions": 4, "cycles": 8}
+"""The registers that can be read, and the bytes of their values [D]."""
 
 
 class ExceptionFlag(enum.IntFlag):
@@ -25,7 +27,8 @@ class ExceptionFlag(enum.IntFlag):
     INFINITY = 2
     """A result is infinite."""
     OVERFLOW = 4
-    """A result is infinite, and no element of the operands was infinite or a NaN."""
+    """A result is infinite, and no element of the operands on the tile was infinite or a NaN. The functions that are
+    infinite at zero (recip, rsqrt, div, log2, ln) raise INFINITY alone."""
 
 
 class ScalarOp(Instruction):
@@ -70,16 +73,26 @@ class ScalarAddOp(ScalarOp, name="tx8.scalar_add"):
 
 
 class CsrReadOp(ScalarOp, name="tx8.csr_read"):
-    """`dst = exceptions`, one ui32: the flags of what the tile executed before its latest barrier; see `ExceptionFlag`.
+    """Reads a register of the tile: `dst = exceptions`, one ui32, or `dst = cycles`, one ui64.
 
-    Flags stay until they are written. Engines overlap, so that only a barrier says that an instruction has raised its
-    flags. Of an element-wise instruction all `count` elements count, of a blocked tensor not the padding lanes.
+    exceptions: the flags of what the tile executed before its latest barrier, see `ExceptionFlag`. They stay until they
+    are written. Engines overlap, so that only a barrier says that an instruction has raised its flags. Of an
+    element-wise instruction all `count` elements count, of a blocked tensor not the padding lanes.
+
+    cycles: the cycle, counted from the start of the program, at which this read starts. Simulated time depends on the
+    program and the target's profile alone, not on data nor on the order in which tiles are executed: every run, on any
+    schedule, reads the start time that `SimReport` gives this instruction, also where nobody asks for a report. The
+    kernel core reads when it comes to the instruction; to time what came before, put a barrier in front.
     """
 
-    dst: PerTile = attribute(doc="SPM address of the result")
+    register: str = attribute(default="exceptions", doc="exceptions or cycles")
+    dst: PerTile = attribute(doc="SPM address of the result: 4 bytes of exceptions, 8 of cycles")
+
+    def verify_fields(self) -> None:
+        self.require_one_of("register", self.register, CSR_REGISTERS)
 
     def effects(self) -> tuple[Access, ...]:
-        return (spm_access("dst", self.dst, 4, writes=True),)
+        return (spm_access("dst", self.dst, CSR_REGISTERS[self.register], writes=True),)
 
 
 class CsrWriteOp(ScalarOp, name="tx8.csr_write"):

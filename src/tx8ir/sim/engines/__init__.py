@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from . import ct_elementwise, ct_move, ct_peripheral, ct_pool, ct_tensor, dma, ne, scalar
-from .registry import EXECUTORS, Machine, Step, executes
+from .registry import EXECUTORS, Clock, Machine, Step, executes
 
 __all__ = [
     "EXECUTORS",
+    "Clock",
     "Machine",
     "Step",
     "ct_elementwise",

@@ -2,26 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from tx8ir.dialects.tx8 import Instruction
-from tx8ir.sim.exceptions import ExceptionRegisters
+from tx8ir.sim.exceptions import Exceptions
 from tx8ir.sim.memory import Memory, Placed
 from tx8ir.target.chip import Target
 
 
-class Machine:
-    """What steps run on: the memories, the chip, the generator for stochastic rounding, and the exception registers.
+class Clock:
+    """The cycle counters of a run.
 
-    `exceptions` is None where no instruction of the program reads or writes them.
+    Args:
+        readings: for each instruction that reads the counter and each of its tiles, the cycle of every execution.
     """
 
-    __slots__ = ("exceptions", "memory", "rng", "target")
+    def __init__(self, readings: Mapping[tuple[Instruction, int], Sequence[int]]) -> None:
+        self._next = {key: iter(cycles) for key, cycles in readings.items()}
 
-    def __init__(self, target: Target, memory: Memory, seed: int, exceptions: ExceptionRegisters | None = None) -> None:
+    def read(self, op: Instruction, tiles: Sequence[int]) -> list[int]:
+        """The cycle at which `op` is executed now, on each of some tiles."""
+        return [next(self._next[op, tile]) for tile in tiles]
+
+
+class Machine:
+    """What steps run on: the memories, the chip, the generator for stochastic rounding, and the registers.
+
+    `exceptions` is None where nobody looks at them, and `clock` where no instruction reads it.
+    """
+
+    __slots__ = ("clock", "exceptions", "memory", "rng", "target")
+
+    def __init__(
+        self,
+        target: Target,
+        memory: Memory,
+        seed: int,
+        exceptions: Exceptions | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.clock = clock
         self.exceptions = exceptions
         self.target = target
         self.memory = memory

@@ -40,14 +40,19 @@ def decode_scalar_add(op: ScalarAddOp) -> Step:
 
 @executes(CsrReadOp)
 def decode_csr_read(op: CsrReadOp) -> Step:
-    """Write the readable flags of each tile."""
+    """Write the readable flags, or the cycle counter, of each tile."""
 
-    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+    def read_cycles(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        (dst,) = placed
+        assert machine.clock is not None  # the program has this instruction
+        machine.memory.store(dst, np.array(machine.clock.read(op, dst.tiles), np.uint64)[:, None])
+
+    def read_exceptions(machine: Machine, placed: tuple[Placed, ...]) -> None:
         (dst,) = placed
         assert machine.exceptions is not None  # the program has this instruction
         machine.memory.store(dst, machine.exceptions.readable[list(dst.tiles)][:, None])
 
-    return step
+    return read_cycles if op.register == "cycles" else read_exceptions
 
 
 @executes(CsrWriteOp)
