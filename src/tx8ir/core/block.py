@@ -4,7 +4,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
 from .display import Displayable
@@ -64,16 +64,25 @@ class Block(Displayable):
 
     def erase_argument(self, index: int) -> None:
         """Remove an argument; those behind it move up. Raises IrError when it is used or does not exist."""
-        if not 0 <= index < len(self._args):
-            raise IrError(f"the block has {len(self._args)} arguments, so no argument {index}")
-        user = self._args[index]._first_use
-        if user is not None:
-            raise IrError(
-                f"block argument {index} cannot be erased: it is used by {user._owner.describe()}", user._owner
-            )
-        del self._args[index]
-        for i in range(index, len(self._args)):
-            self._args[i].index = i
+        self.erase_arguments((index,))
+
+    def erase_arguments(self, indices: Collection[int]) -> None:
+        """Remove several arguments; those that stay move up. O(arguments).
+
+        Raises IrError when one is used or does not exist; the block is then as it was.
+        """
+        for index in indices:
+            if not 0 <= index < len(self._args):
+                raise IrError(f"the block has {len(self._args)} arguments, so no argument {index}")
+            user = self._args[index]._first_use
+            if user is not None:
+                raise IrError(
+                    f"block argument {index} cannot be erased: it is used by {user._owner.describe()}", user._owner
+                )
+        gone = frozenset(indices)
+        self._args = [argument for argument in self._args if argument.index not in gone]
+        for i, argument in enumerate(self._args):
+            argument.index = i
 
     # -- operations -----------------------------------------------------------------------------------------------
 

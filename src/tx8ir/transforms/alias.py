@@ -12,6 +12,7 @@ Time: linear in the operations, plus the size of the callee's interface (argumen
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
@@ -115,6 +116,21 @@ class Effects:
 _NO_EFFECTS: Final = Effects()
 
 
+@attrs.frozen(eq=False)
+class _Summary:
+    """What callers need to know of the classes that the interface of a universe is in.
+
+    Attributes:
+        read: those that may be read.
+        written: those that may be written.
+        external: those that may exist outside.
+    """
+
+    read: frozenset[int]
+    written: frozenset[int]
+    external: frozenset[int]
+
+
 @attrs.define(eq=False)
 class _Universe:
     """The functions of one component of the call graph, which share nodes."""
@@ -126,6 +142,8 @@ class _Universe:
     calls: list[Operation] = attrs.field(factory=list[Operation])
     read: list[int] = attrs.field(factory=list[int])
     written: list[int] = attrs.field(factory=list[int])
+    external: list[int] = attrs.field(factory=list[int])
+    summary: _Summary | None = None
     opaque: bool = False
     visible: bool = False
 
@@ -148,7 +166,7 @@ class AliasAnalysis:
         self._effects: dict[Operation, Effects] = {}
         self._call_effects: dict[Operation, tuple[list[int], list[int], _Universe]] = {}
         self._of_function: dict[Operation, _Universe] = {}
-        self._external: list[int] = []
+        self._fresh: set[Value] = set()
         functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
         self._functions = functions
         calls: dict[Operation, list[Operation]] = {}
@@ -162,11 +180,12 @@ class AliasAnalysis:
                 self._of_function[function] = universe
             for function in component:
                 self._link_function(function, universe, function is functions.get("main"))
+            self._summarize(universe)
         called = {callee for callees in edges.values() for callee in callees}
         for component in reversed(order):
             self._link_callees(self._of_function[component[0]], called)
         self._written = {self._find(node) for u in self._universes() for node in u.written}
-        self._external_roots = {self._find(node) for node in self._external}
+        self._external_roots = {self._find(node) for u in self._universes() for node in u.external}
 
     # -- questions ----------------------------------------------------------------------------------------------------
 
@@ -221,9 +240,13 @@ class AliasAnalysis:
 
     def is_external(self, value: Value) -> bool:
         """Whether the storage of `value` may exist outside of its function: arguments, parameters, inputs, results of
-        calls.
+        calls that do not allocate them.
         """
         return not self.storages(value).isdisjoint(self._external_roots)
+
+    def is_fresh(self, value: Value) -> bool:
+        """Whether `value` is a result of a call that allocates its storage and keeps no other name for it."""
+        return value in self._fresh
 
     def writes_parameter(self, name: str) -> bool:
         """Whether a function of the program may write the parameter: by `set_parameter`, or through an alias."""
@@ -294,7 +317,7 @@ class AliasAnalysis:
         node = universe.names.get((kind, name))
         if node is None:
             node = universe.names[kind, name] = self._new()
-            self._external.append(node)
+            universe.external.append(node)
         return node
 
     # -- building -----------------------------------------------------------------------------------------------------
@@ -316,7 +339,7 @@ class AliasAnalysis:
         for region in function.regions:
             for block in region.blocks[:1]:
                 universe.arguments[function] = arguments = self._of_all(block.args)
-                self._external += arguments
+                universe.external += arguments
                 if is_main and isinstance(function, func.FuncOp):
                     names = function.arg_names or tuple(f"arg{i}" for i in range(len(block.args)))
                     for name, argument in zip(names, block.args, strict=True):
@@ -448,9 +471,9 @@ class AliasAnalysis:
             universe.opaque = True
             return
         universe.calls.append(call)
-        self._external += results
         other = self._of_function[callee]
-        if other is universe:
+        if other is universe or other.summary is None:
+            universe.external += results
             region = callee.regions[0]
             self._union_each(operands, self._of_all(region.block.args))
             for block in region.blocks:
@@ -463,13 +486,35 @@ class AliasAnalysis:
         interface += [(node, self._name(universe, *name)) for name, node in other.names.items()]
         for theirs, ours in interface:
             self._union(here.setdefault(self._find(theirs), ours), ours)
-        read = [here[c] for c in {self._find(n) for n in other.read} if c in here]
-        written = [here[c] for c in {self._find(n) for n in other.written} if c in here]
+        summary = other.summary
+        given = [self._find(node) for node in other.results.get(callee, results)]
+        known = {
+            ours for ours, theirs in zip(results, given, strict=True) if theirs in summary.external or other.opaque
+        }
+        universe.external += known
+        times = Counter(given)
+        once = {ours for ours, theirs in zip(results, given, strict=True) if times[theirs] == 1} - known
+        self._fresh.update(v for v in call.results if isinstance(v.type, TensorType) and self._of(v)[0] in once)
+        read = [ours for theirs, ours in here.items() if theirs in summary.read]
+        written = [ours for theirs, ours in here.items() if theirs in summary.written]
         universe.read += read
         universe.written += written
         universe.opaque = universe.opaque or other.opaque
         universe.visible = universe.visible or other.visible
         self._call_effects[call] = (read, written, other)
+
+    def _summarize(self, universe: _Universe) -> None:
+        """Note what callers need, once: the interface is small beside what happens inside."""
+        interface = {
+            self._find(node)
+            for nodes in (*universe.arguments.values(), *universe.results.values(), universe.names.values())
+            for node in nodes
+        }
+        universe.summary = _Summary(
+            frozenset(interface.intersection(map(self._find, universe.read))),
+            frozenset(interface.intersection(map(self._find, universe.written))),
+            frozenset(interface.intersection(map(self._find, universe.external))),
+        )
 
     def _link_callees(self, universe: _Universe, called: set[Operation]) -> None:
         """Callers first: merge the arguments of callees that a call here gives the same storage."""

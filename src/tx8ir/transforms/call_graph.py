@@ -1,29 +1,30 @@
-"""The call graph: functions grouped into components that call each other, callees first."""
+"""Strongly connected components: functions that call each other, callees first; blocks that are a cycle."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
-from tx8ir.core import Operation
+Node = TypeVar("Node", bound=Hashable)
 
 
-def components_callees_first(calls: Mapping[Operation, Sequence[Operation]]) -> list[list[Operation]]:
+def components_callees_first(calls: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
     """The strongly connected components of a graph, each after those it has an edge to.
 
     Tarjan's algorithm (SIAM J. Comput. 1, 1972), iterative; O(nodes + edges).
 
     Args:
-        calls: for each function those it calls, all of them keys.
+        calls: for each function those it calls (for each node where its edges lead), all of them keys.
     """
-    index: dict[Operation, int] = {}
-    low: dict[Operation, int] = {}
-    path: list[Operation] = []
-    on_path: set[Operation] = set()
-    found: list[list[Operation]] = []
+    index: dict[Node, int] = {}
+    low: dict[Node, int] = {}
+    path: list[Node] = []
+    on_path: set[Node] = set()
+    found: list[list[Node]] = []
     for start in calls:
         if start in index:
             continue
-        work: list[tuple[Operation, Iterator[Operation]]] = [(start, iter(calls[start]))]
+        work: list[tuple[Node, Iterator[Node]]] = [(start, iter(calls[start]))]
         index[start] = low[start] = len(index)
         path.append(start)
         on_path.add(start)
@@ -35,7 +36,7 @@ def components_callees_first(calls: Mapping[Operation, Sequence[Operation]]) -> 
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    component: list[Operation] = []
+                    component: list[Node] = []
                     while not component or component[-1] is not node:
                         component.append(path.pop())
                     on_path.difference_update(component)

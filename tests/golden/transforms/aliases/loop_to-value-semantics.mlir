@@ -1,26 +1,22 @@
 module {
   func.func @main(%arg0: !pd.vtensor<2xf32>, %arg1: !pd.vtensor<1xi1>) -> !pd.vtensor<2xf32> {
-    %0 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2xf32>) -> !pd.tensor<2xf32>
-    %1 = "pd.full"() {shape = array<i64: 1>, value = 0.0 : f64} : () -> !pd.vtensor<1xf32>
-    %2 = "pd.full"() {shape = array<i64: 1>, value = 3.0 : f64} : () -> !pd.vtensor<1xf32>
-    %3:2 = "scf.while"(%1, %0) ({
-    ^bb0(%arg2: !pd.vtensor<1xf32>, %arg3: !pd.tensor<2xf32>):
-      %4 = "pd.less_than"(%arg2, %2) : (!pd.vtensor<1xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<1xi1>
-      "scf.condition"(%4, %arg2, %arg3) : (!pd.vtensor<1xi1>, !pd.vtensor<1xf32>, !pd.tensor<2xf32>) -> ()
+    %0 = "pd.full"() {shape = array<i64: 1>, value = 0.0 : f64} : () -> !pd.vtensor<1xf32>
+    %1 = "pd.full"() {shape = array<i64: 1>, value = 3.0 : f64} : () -> !pd.vtensor<1xf32>
+    %2:2 = "scf.while"(%0, %arg0) ({
+    ^bb0(%arg2: !pd.vtensor<1xf32>, %arg3: !pd.vtensor<2xf32>):
+      %3 = "pd.less_than"(%arg2, %1) : (!pd.vtensor<1xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<1xi1>
+      "scf.condition"(%3, %arg2, %arg3) : (!pd.vtensor<1xi1>, !pd.vtensor<1xf32>, !pd.vtensor<2xf32>) -> ()
     }, {
-    ^bb0(%arg4: !pd.vtensor<1xf32>, %arg5: !pd.tensor<2xf32>):
-      %5 = "pd.scale"(%arg4) {bias = 1.0 : f64} : (!pd.vtensor<1xf32>) -> !pd.vtensor<1xf32>
-      %6 = "scf.if"(%arg1) ({
-        %7 = "builtin.to_vtensor"(%arg5) : (!pd.tensor<2xf32>) -> !pd.vtensor<2xf32>
-        %8 = "pd.add"(%7, %arg4) : (!pd.vtensor<2xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2xf32>
-        %9 = "builtin.to_tensor"(%8) : (!pd.vtensor<2xf32>) -> !pd.tensor<2xf32>
-        "scf.yield"(%9) : (!pd.tensor<2xf32>) -> ()
+    ^bb0(%arg4: !pd.vtensor<1xf32>, %arg5: !pd.vtensor<2xf32>):
+      %4 = "pd.scale"(%arg4) {bias = 1.0 : f64} : (!pd.vtensor<1xf32>) -> !pd.vtensor<1xf32>
+      %5 = "scf.if"(%arg1) ({
+        %6 = "pd.add"(%arg5, %arg4) : (!pd.vtensor<2xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2xf32>
+        "scf.yield"(%6) : (!pd.vtensor<2xf32>) -> ()
       }, {
-        "scf.yield"(%arg5) : (!pd.tensor<2xf32>) -> ()
-      }) : (!pd.vtensor<1xi1>) -> !pd.tensor<2xf32>
-      "scf.yield"(%5, %6) : (!pd.vtensor<1xf32>, !pd.tensor<2xf32>) -> ()
-    }) : (!pd.vtensor<1xf32>, !pd.tensor<2xf32>) -> (!pd.vtensor<1xf32>, !pd.tensor<2xf32>)
-    %10 = "builtin.to_vtensor"(%3#1) : (!pd.tensor<2xf32>) -> !pd.vtensor<2xf32>
-    return %10 : !pd.vtensor<2xf32>
+        "scf.yield"(%arg5) : (!pd.vtensor<2xf32>) -> ()
+      }) : (!pd.vtensor<1xi1>) -> !pd.vtensor<2xf32>
+      "scf.yield"(%4, %5) : (!pd.vtensor<1xf32>, !pd.vtensor<2xf32>) -> ()
+    }) : (!pd.vtensor<1xf32>, !pd.vtensor<2xf32>) -> (!pd.vtensor<1xf32>, !pd.vtensor<2xf32>)
+    return %2#1 : !pd.vtensor<2xf32>
   }
 }
