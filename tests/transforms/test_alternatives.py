@@ -96,6 +96,18 @@ def test_an_attribute_that_every_alternative_has_can_be_used(build: Build, names
     assert last(program).attributes["y"].value == 2.0
 
 
+def test_nodes_of_different_alternatives_may_have_one_name(build: Build) -> None:
+    bent = OneOf(Node(pd.ExpOp, x, name="bent"), Node(pd.TanhOp, Node(pd.AbsOp, x), name="bent"))
+    rule = Rule("r", Node(pd.ReluOp, bent), lambda found, rewriter: None)
+    for body in (lambda a: pd.relu(pd.exp(a)), lambda a: pd.relu(pd.tanh(pd.abs(a)))):
+        root = last(build(body, T))
+        found = rule.match(root)
+        assert found is not None
+        assert found.ops["bent"] is root.operands[0].defining_op
+    with pytest.raises(TypeError, match="uses the name 'bent' for two things"):
+        Rule("r", Node(pd.AddOp, bent, Node(pd.LogOp, x, name="bent")), lambda found, rewriter: None)
+
+
 def test_later_failures_lead_to_the_next_alternative(build: Build) -> None:
     """`x` is first taken from the wrong side; only the second alternative agrees with what comes after."""
     either = OneOf(Node(pd.SubtractOp, x, y), Node(pd.SubtractOp, y, x))

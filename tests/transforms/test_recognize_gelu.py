@@ -26,6 +26,7 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin, pd
 from tx8ir.testing import Promise
 from tx8ir.testing.campaign import campaign
+from tx8ir.testing.forms import Forms, by_number
 from tx8ir.testing.programs import LOWERABLE, Writer, ranked, tensor_programs
 from tx8ir.transforms.explain import explain
 from tx8ir.transforms.provenance import provenance
@@ -36,108 +37,13 @@ T = VTensorType((2, 3), f32)
 K = math.sqrt(2 / math.pi)
 
 
-class Forms:
-    """Writes gelu in one of its forms; `choose` picks one of several ways at each place."""
-
-    def __init__(self, choose: Callable[[int], int], element: ScalarType = f32) -> None:
-        self.choose = choose
-        self.element = element
-
-    def one_of(self, *ways: Callable[[], Any]) -> Value:
-        made = ways[self.choose(len(ways))]()
-        return made.out if isinstance(made, Operation) else made
-
-    def full(self, value: float) -> Value:
-        return pd.full(shape=(), value=value, dtype=self.element).out
-
-    def times(self, x: Value, k: float) -> Value:
-        return self.one_of(
-            lambda: pd.multiply(x, self.full(k)),
-            lambda: pd.multiply(self.full(k), x),
-            lambda: pd.divide(x, self.full(1 / k)),
-            lambda: pd.scale(x, scale=k),
-        )
-
-    def plus_one(self, x: Value) -> Value:
-        return self.one_of(
-            lambda: pd.add(x, self.full(1.0)),
-            lambda: pd.add(self.full(1.0), x),
-            lambda: pd.subtract(x, self.full(-1.0)),
-            lambda: pd.scale(x, bias=1.0),
-        )
-
-    def product(self, k: float, a: Value, b: Value) -> Value:
-        return self.one_of(
-            lambda: self.times(pd.multiply(a, b).out, k),
-            lambda: pd.multiply(self.times(a, k), b),
-            lambda: pd.multiply(b, self.times(a, k)),
-            lambda: pd.multiply(a, self.times(b, k)),
-        )
-
-    def square(self, x: Value) -> Value:
-        return self.one_of(
-            lambda: pd.square(x),
-            lambda: pd.multiply(x, x),
-            lambda: pd.pow(x, y=2.0),
-            lambda: pd.elementwise_pow(x, self.full(2.0)),
-        )
-
-    def cube(self, x: Value) -> Value:
-        return self.one_of(
-            lambda: pd.pow(x, y=3.0),
-            lambda: pd.multiply(self.square(x), x),
-            lambda: pd.multiply(x, self.square(x)),
-            lambda: pd.elementwise_pow(x, self.full(3.0)),
-        )
-
-    def whole(self, x: Value, bent: Value) -> Value:
-        return self.one_of(
-            lambda: self.product(0.5, x, self.plus_one(bent)),
-            lambda: pd.multiply(x, pd.scale(bent, scale=0.5, bias=0.5)),
-            lambda: pd.multiply(pd.add(self.times(bent, 0.5), self.full(0.5)), x),
-        )
-
-    def erf(self, x: Value) -> Value:
-        return self.whole(x, pd.erf(self.times(x, math.sqrt(0.5))).out)
-
-    def tanh(self, x: Value) -> Value:
-        c = 0.044715
-        quadratic = lambda: self.one_of(  # noqa: E731
-            lambda: self.times(self.square(x), c), lambda: pd.multiply(self.times(x, c), x)
-        )
-        cubic = lambda: self.one_of(  # noqa: E731
-            lambda: self.times(self.cube(x), c),
-            lambda: pd.multiply(quadratic(), x),
-            lambda: pd.multiply(self.times(x, c), self.square(x)),
-        )
-        argument = self.one_of(
-            lambda: self.times(pd.add(x, cubic()).out, K),
-            lambda: self.times(pd.add(cubic(), x).out, K),
-            lambda: self.product(K, x, self.plus_one(quadratic())),
-            lambda: pd.add(self.times(x, K), self.times(self.cube(x), K * c)),
-        )
-        return self.whole(x, pd.tanh(argument).out)
-
-
-def numbered(number: int) -> Callable[[int], int]:
-    """Chooses by the digits of a number, each in the base of how many ways there are."""
-    rest = number
-
-    def choose(n: int) -> int:
-        nonlocal rest
-        rest, digit = divmod(rest, n)
-        return digit
-
-    return choose
-
-
 @pytest.mark.parametrize("approximate", [False, True], ids=["erf", "tanh"])
 @pytest.mark.parametrize("element", [f32, bf16, f16, f64], ids=str)
 def test_every_form_becomes_one_operation(build, run, names, approximate: bool, element: ScalarType) -> None:
     kind = VTensorType((2, 3), element)
     for number in range(0, 60_000, 1013):
-        forms = Forms(numbered(number), element)
-        program: Program = build(lambda a, forms=forms: forms.tanh(a) if approximate else forms.erf(a), kind)
+        forms = Forms(by_number(number), element)
+        program: Program = build(forms.gelu_tanh if approximate else forms.gelu_erf, kind)
         before = str(program)
         assert run(program, PASS).stages[0].statistics == {f"gelu-{'tanh' if approximate else 'erf'}": 1}, before
         assert names(program) == ["pd.gelu"], before
@@ -292,10 +198,10 @@ def gelu(writer: Writer) -> Sequence[Value]:
     x = writer.value(lambda t: t.element.is_float and isinstance(t, VTensorType))
     if x is None:
         return ()
-    forms = Forms(lambda n: writer.one_of(range(n)), ranked(x).element)
+    forms = Forms.drawn(writer, ranked(x).element)
     with Builder.at_end(writer.block):
         x = pd.minimum(pd.maximum(x, forms.full(-30.0)), forms.full(30.0)).out
-        return [forms.tanh(x) if writer.one_of([True, False]) else forms.erf(x)]
+        return [forms.one_of(lambda: forms.gelu_tanh(x), lambda: forms.gelu_erf(x))]
 
 
 PROGRAMS = tensor_programs(LOWERABLE, steps=[gelu], inputs=[T, VTensorType((2,), bf16), VTensorType((3,), f16)])

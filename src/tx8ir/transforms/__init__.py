@@ -40,6 +40,7 @@ from .pass_manager import (
 )
 from .promise import Promise
 from .recognize_gelu import RecognizeGelu
+from .recognize_softmax import RecognizeSoftmax
 from .remove_unused_functions import RemoveUnusedFunctions
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .to_inplace import ToInplace
@@ -88,6 +89,7 @@ __all__ = [
     "PipelineReport",
     "Promise",
     "RecognizeGelu",
+    "RecognizeSoftmax",
     "register_pass",
     "RemoveUnusedFunctions",
     "rewrite_greedily",

@@ -125,6 +125,53 @@ def reciprocal_root(x: Pattern) -> OneOf:
     )
 
 
+def _kept_shape(reduction: Operation) -> tuple[int, ...]:
+    """The shape of a reduction that keeps its axes."""
+    assert isinstance(reduction, pd.ReductionOp)
+    axes = set(reduction.axes)
+    return tuple(1 if axis in axes else extent for axis, extent in enumerate(_shape(reduction.x)))
+
+
+def _shape(value: Value) -> tuple[int, ...]:
+    assert isinstance(value.type, RankedTensor)
+    return value.type.shape
+
+
+def _broadcasts_back(reduction: Operation) -> bool:
+    own, kept = _shape(reduction.results[0]), _kept_shape(reduction)
+    return (1,) * (len(kept) - len(own)) + own == kept
+
+
+def _restores_axes(view: Operation) -> bool:
+    reduction = view.operands[0].defining_op
+    return isinstance(reduction, pd.ReductionOp) and _shape(view.results[0]) == _kept_shape(reduction)
+
+
+def _result_shape(op: Operation) -> str:
+    return f"shape {list(_shape(op.results[0]))}"
+
+
+_BROADCASTS_BACK: Final = Constraint("the reduced axes, with extent 1", _broadcasts_back, _result_shape)
+_RESTORES_AXES: Final = Constraint("the reduced axes again, with extent 1", _restores_axes, _result_shape)
+
+
+def kept(kind: type[pd.ReductionOp], x: Pattern, name: str) -> OneOf:
+    """A reduction of `x` that broadcasts with `x`: it keeps its axes, or they are put back, or it is also expanded.
+
+    Args:
+        kind: which reduction.
+        x: of what.
+        name: what the match calls the reduction.
+    """
+    again = Node(
+        (pd.ReshapeOp, pd.UnsqueezeOp),
+        Node(kind, x, name=name),
+        where=[_RESTORES_AXES],
+    )
+    narrow = OneOf(Node(kind, x, name=name, where=[_BROADCASTS_BACK]), again)
+    return OneOf(narrow, Node(pd.ExpandOp, narrow))
+
+
 def root(x: Pattern) -> OneOf:
     """Sqrt(x)."""
     return OneOf(Node(pd.SqrtOp, x), power(x, 0.5))

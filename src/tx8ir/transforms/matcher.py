@@ -218,7 +218,7 @@ class Matcher:
         )
 
     def _mentioned(self, choice: OneOf) -> frozenset[str]:
-        """The slots that belong to nodes and names in a choice, of those that there are so far."""
+        """The slots of nodes and names in a choice, of those that there are so far, which its steps may read."""
         seen: set[Any] = set()
         slots: set[str | None] = set()
         work: list[Any] = [choice]
@@ -230,10 +230,13 @@ class Matcher:
                 continue
             seen.add(pattern)
             if isinstance(pattern, OneOf):
-                slots.add(self._choice_slots.get(pattern))
-                work += pattern.patterns
+                slots.add(slot := self._choice_slots.get(pattern))
+                if slot not in self._filled:
+                    work += pattern.patterns
             elif isinstance(pattern, Node):
-                slots.add(self._node_slots.get(pattern))
+                slots.add(slot := self._node_slots.get(pattern))
+                if slot in self._filled:
+                    continue
                 work += pattern.operands
                 names = (wanted.name for wanted in pattern.attributes.values() if isinstance(wanted, Attr))
                 slots.update(self._attribute_slots.get(name) for name in names)
@@ -263,7 +266,8 @@ class Matcher:
         self._node_slots[node] = slot
         self._filled.add(slot)
         if node.name:
-            if self._node_names.get(node.name, slot) != slot or node.name in self._value_slots:
+            other = self._node_names.get(node.name, slot)  # of another alternative, it may have the same name
+            if (other != slot and other in self._filled | self._unsure) or node.name in self._value_slots:
                 raise TypeError(f"rule {self.name!r} uses the name {node.name!r} for two things")
             self._node_names[node.name] = slot
         count = len(node.operands)

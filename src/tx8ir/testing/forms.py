@@ -1,0 +1,192 @@
+"""Operations taken apart into arithmetic, in the ways that exporters write them: what recognizers have to find.
+
+    forms = Forms(lambda n: 0)          # always the first way
+    forms = Forms(by_number(4711))      # one way of very many
+    forms = Forms.drawn(writer, f32)    # in a step of `programs.tensor_programs`
+    with Builder.at_end(block):
+        y = forms.gelu_tanh(x)
+
+A form is made of choices: operands in either order, a factor or a divisor, a power or products, where a number goes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Final, TypeAlias
+
+import attrs
+
+from tx8ir.core import Operation, ScalarType, Value, f32
+from tx8ir.dialects import pd
+
+from .programs.writer import Writer, ranked
+
+Made: TypeAlias = "Value | Operation"
+Way: TypeAlias = Callable[[], Made]
+
+_TANH_SCALE: Final = math.sqrt(2 / math.pi)
+
+
+def by_number(number: int) -> Callable[[int], int]:
+    """Chooses by the digits of a number, each in the base of how many ways there are."""
+    rest = number
+
+    def choose(n: int) -> int:
+        nonlocal rest
+        rest, digit = divmod(rest, n)
+        return digit
+
+    return choose
+
+
+@attrs.frozen
+class Forms:
+    """Writes operations where the active builder is.
+
+    Attributes:
+        choose: which of n ways to take, 0 to n - 1.
+        element: of the constants.
+    """
+
+    choose: Callable[[int], int]
+    element: ScalarType = f32
+
+    @classmethod
+    def drawn(cls, writer: Writer, element: ScalarType) -> Forms:
+        """Forms that the writer of a generated program draws."""
+        return cls(lambda n: writer.one_of(range(n)), element)
+
+    def one_of(self, *ways: Way) -> Value:
+        """What one of the ways makes."""
+        made = ways[self.choose(len(ways))]()
+        return made.result if isinstance(made, Operation) else made
+
+    # --- arithmetic ------------------------------------------------------------------------------------------------
+
+    def full(self, value: float) -> Value:
+        """A constant of rank 0."""
+        return pd.full(shape=(), value=value, dtype=self.element).out
+
+    def commuted(self, op: Callable[[Value, Value], Operation], x: Value, y: Value) -> Value:
+        """A commutative operation, its operands in either order."""
+        return self.one_of(lambda: op(x, y), lambda: op(y, x))
+
+    def times(self, x: Value, k: float) -> Value:
+        """K * x."""
+        return self.one_of(
+            lambda: self.commuted(pd.multiply, x, self.full(k)),
+            lambda: pd.divide(x, self.full(1 / k)),
+            lambda: pd.scale(x, scale=k),
+        )
+
+    def plus(self, x: Value, k: float) -> Value:
+        """X + k."""
+        return self.one_of(
+            lambda: self.commuted(pd.add, x, self.full(k)),
+            lambda: pd.subtract(x, self.full(-k)),
+            lambda: pd.scale(x, bias=k),
+        )
+
+    def product(self, k: float, a: Value, b: Value) -> Value:
+        """K * a * b, in any order and association."""
+        return self.one_of(
+            lambda: self.times(self.commuted(pd.multiply, a, b), k),
+            lambda: self.commuted(pd.multiply, self.times(a, k), b),
+            lambda: self.commuted(pd.multiply, a, self.times(b, k)),
+        )
+
+    def square(self, x: Value) -> Value:
+        """X ^ 2."""
+        return self.one_of(
+            lambda: pd.square(x),
+            lambda: pd.multiply(x, x),
+            lambda: pd.pow(x, y=2.0),
+            lambda: pd.elementwise_pow(x, self.full(2.0)),
+        )
+
+    def cube(self, x: Value) -> Value:
+        """X ^ 3."""
+        return self.one_of(
+            lambda: pd.pow(x, y=3.0),
+            lambda: self.commuted(pd.multiply, self.square(x), x),
+            lambda: pd.elementwise_pow(x, self.full(3.0)),
+        )
+
+    def quotient(self, x: Value, y: Value) -> Value:
+        """X / y."""
+        return self.one_of(
+            lambda: pd.divide(x, y),
+            lambda: self.commuted(pd.multiply, x, pd.reciprocal(y).out),
+            lambda: self.commuted(pd.multiply, x, pd.divide(self.full(1.0), y).out),
+        )
+
+    def root(self, x: Value) -> Value:
+        """Sqrt(x)."""
+        return self.one_of(lambda: pd.sqrt(x), lambda: pd.pow(x, y=0.5), lambda: pd.elementwise_pow(x, self.full(0.5)))
+
+    def reciprocal_root(self, x: Value) -> Value:
+        """1 / sqrt(x)."""
+        return self.one_of(
+            lambda: pd.rsqrt(x),
+            lambda: pd.reciprocal(self.root(x)),
+            lambda: pd.divide(self.full(1.0), self.root(x)),
+            lambda: pd.pow(x, y=-0.5),
+        )
+
+    def kept(self, op: Callable[..., Operation], x: Value, axes: Sequence[int]) -> Value:
+        """A reduction that broadcasts with `x`."""
+        kind = ranked(x)
+        axes = tuple(axis % kind.rank for axis in axes)
+        shape = tuple(1 if axis in axes else extent for axis, extent in enumerate(kind.shape))
+        negative = tuple(axis - kind.rank for axis in axes)
+        return self.one_of(
+            lambda: op(x, axis=axes, keepdim=True),
+            lambda: op(x, axis=negative, keepdim=True),
+            lambda: pd.unsqueeze(op(x, axis=axes), axis=axes),
+            lambda: pd.reshape(op(x, axis=negative), shape=shape),
+            lambda: pd.expand(op(x, axis=axes, keepdim=True), shape=kind.shape),
+            lambda: pd.expand(pd.unsqueeze(op(x, axis=axes), axis=axes), shape=kind.shape),
+        )
+
+    # --- operations ------------------------------------------------------------------------------------------------
+
+    def _half_of_one_plus(self, x: Value, bent: Value) -> Value:
+        """0.5 * x * (1 + bent)."""
+        return self.one_of(
+            lambda: self.product(0.5, x, self.plus(bent, 1.0)),
+            lambda: self.commuted(pd.multiply, x, pd.scale(bent, scale=0.5, bias=0.5).out),
+            lambda: self.commuted(pd.multiply, x, self.plus(self.times(bent, 0.5), 0.5)),
+        )
+
+    def gelu_erf(self, x: Value) -> Value:
+        """Gelu by the error function."""
+        return self._half_of_one_plus(x, pd.erf(self.times(x, math.sqrt(0.5))).out)
+
+    def gelu_tanh(self, x: Value) -> Value:
+        """Gelu by its approximation."""
+        c = 0.044715
+
+        def quadratic() -> Value:
+            return self.one_of(
+                lambda: self.times(self.square(x), c), lambda: self.commuted(pd.multiply, self.times(x, c), x)
+            )
+
+        def cubic() -> Value:
+            return self.one_of(
+                lambda: self.times(self.cube(x), c),
+                lambda: self.commuted(pd.multiply, quadratic(), x),
+                lambda: self.commuted(pd.multiply, self.times(x, c), self.square(x)),
+            )
+
+        argument = self.one_of(
+            lambda: self.times(self.commuted(pd.add, x, cubic()), _TANH_SCALE),
+            lambda: self.product(_TANH_SCALE, x, self.plus(quadratic(), 1.0)),
+            lambda: self.commuted(pd.add, self.times(x, _TANH_SCALE), self.times(self.cube(x), _TANH_SCALE * c)),
+        )
+        return self._half_of_one_plus(x, pd.tanh(argument).out)
+
+    def softmax(self, x: Value, axis: int, *, safe: bool) -> Value:
+        """Softmax, of x - max(x) if `safe`."""
+        powers = pd.exp(pd.subtract(x, self.kept(pd.max, x, (axis,))) if safe else x).out
+        return self.quotient(powers, self.kept(pd.sum, powers, (axis,)))
