@@ -20,6 +20,7 @@ from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
 from .inline import Inline
+from .loop_invariant_motion import LoopInvariantMotion
 from .materialize_broadcast import MaterializeBroadcast
 from .nhwc import Nhwc
 from .pass_manager import (
@@ -76,6 +77,7 @@ __all__ = [
     "GreedyResult",
     "Inline",
     "Instrumentation",
+    "LoopInvariantMotion",
     "MaterializeBroadcast",
     "Nest",
     "Nhwc",

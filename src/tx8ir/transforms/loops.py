@@ -1,0 +1,68 @@
+"""Loops with fewer values: what several passes do to an `scf.while`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import cast
+
+from tx8ir.core import Region, Value
+from tx8ir.dialects import scf
+
+
+def condition_of(loop: scf.WhileOp) -> scf.ConditionOp:
+    """The end of its before region."""
+    return cast(scf.ConditionOp, loop.before.block.terminator)
+
+
+def yield_of(loop: scf.WhileOp) -> scf.YieldOp:
+    """The end of its after region."""
+    return cast(scf.YieldOp, loop.after.block.terminator)
+
+
+def without(loop: scf.WhileOp, carried: Collection[int], passed: Collection[int], by: str) -> dict[Value, Value]:
+    """Let a loop without some of its values take its place; the old results that are left, with the new ones.
+
+    O(values of the loop + those removed · those left of a block). The operations inside move.
+
+    Args:
+        loop: is erased, when there is something to remove.
+        carried: which loop-carried values go: operands, arguments of `before`, operands of `scf.yield`. The arguments
+            have no uses.
+        passed: which passed values go: operands of `scf.condition`, arguments of `after`, results. Arguments and
+            results have no uses.
+        by: the pass.
+    """
+    if not carried and not passed:
+        return {}
+    before, after = loop.before.block, loop.after.block
+    condition, end = condition_of(loop), yield_of(loop)
+    condition.set_operands([condition.condition, *_but(condition.values, passed)])
+    end.set_operands(_but(end.values, carried))
+    for block, gone in ((before, carried), (after, passed)):
+        for index in sorted(gone, reverse=True):
+            block.erase_argument(index)
+    for region in loop.regions:
+        region.set_blocks(())
+    kept = _but(loop.results, passed)
+    made = cast(
+        scf.WhileOp,
+        scf.WhileOp.create(
+            _but(loop.operands, carried),
+            [result.type for result in kept],
+            loop.attributes,
+            [Region([before]), Region([after])],
+            location=loop.location,
+        ),
+    )
+    block = loop.parent
+    assert block is not None  # a loop of a program
+    block.insert_before(made, loop)
+    renamed: dict[Value, Value] = dict(zip(kept, made.results, strict=True))
+    for old, new in renamed.items():
+        old.replace_all_uses_with(new)
+    loop.erase(by)
+    return renamed
+
+
+def _but(values: tuple[Value, ...], gone: Collection[int]) -> list[Value]:
+    return [value for index, value in enumerate(values) if index not in gone]
