@@ -12,7 +12,7 @@ from tx8ir.core import Program, TensorType, Value, VTensorType, bf16, f16, f32, 
 from tx8ir.dialects import builtin, pd
 from tx8ir.target import formats
 from tx8ir.transforms import PassError
-from tx8ir.transforms.convert_dtype import largest_finite
+from tx8ir.transforms.type_conversion import largest_finite
 
 
 def read(name: str, kind: Any) -> Any:

@@ -12,6 +12,7 @@ from .canonicalize import Canonicalize, canonicalization, canonicalization_patte
 from .canonicalize_reductions import CanonicalizeReductions
 from .constant_fold import ConstantFold
 from .convert_dtype import ConvertDtype, Dtype
+from .convert_element_types import ConvertElementTypes
 from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
 from .dce import DeadCodeElimination, eliminate_dead_code
 from .fold_copies import FoldCopies
@@ -47,8 +48,11 @@ from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
 from .topological_sort import TopologicalSort
+from .unfuse_bn import UnfuseBn
 
 __all__ = [
+    "UnfuseBn",
+    "ConvertElementTypes",
     "AliasAnalysis",
     "all_passes",
     "AnalysisManager",

@@ -24,8 +24,7 @@ module {
     %4 = "pd.add"(%3, %1) : (!pd.vtensor<5x3xbf16>, !pd.vtensor<5x3xbf16>) -> !pd.vtensor<5x3xbf16>
     %5 = "builtin.constant"() {value = dense<[0.5]> : !pd.vtensor<1xbf16>} : () -> !pd.vtensor<1xbf16>
     %6 = "pd.multiply"(%4, %5) : (!pd.vtensor<5x3xbf16>, !pd.vtensor<1xbf16>) -> !pd.vtensor<5x3xbf16>
-    %7 = "pd.cast"(%6) {dtype = bf16} : (!pd.vtensor<5x3xbf16>) -> !pd.vtensor<5x3xbf16>
-    %8 = "pd.sum"(%arg1) {axis = array<i64>, dtype = i32, keepdim = false} : (!pd.vtensor<5xi32>) -> !pd.vtensor<i32>
-    return %7, %8 : !pd.vtensor<5x3xbf16>, !pd.vtensor<i32>
+    %7 = "pd.sum"(%arg1) {axis = array<i64>, dtype = i32, keepdim = false} : (!pd.vtensor<5xi32>) -> !pd.vtensor<i32>
+    return %6, %7 : !pd.vtensor<5x3xbf16>, !pd.vtensor<i32>
   }
 }
