@@ -76,6 +76,14 @@ class ExceptionPlan:
     sources: tuple[tuple[int, Format], ...]
     results: tuple[tuple[int, Format], ...]
     may_overflow: bool
+    overwritten: tuple[bool, ...] | None
+    """Of each source whether a result lies over it; None where loops move them, and it has to be looked at."""
+
+    def overwrites(self, source: int, placed: Sequence[Placed]) -> bool:
+        """Whether a result lies over the source at a position of `sources`."""
+        if self.overwritten is not None:
+            return self.overwritten[source]
+        return any(_overlap(placed[self.sources[source][0]], placed[j]) for j, _ in self.results)
 
 
 def exception_plan(op: Instruction, placed: Sequence[Placed]) -> ExceptionPlan | None:
@@ -90,7 +98,10 @@ def exception_plan(op: Instruction, placed: Sequence[Placed]) -> ExceptionPlan |
     sources, results = found
     if not results:
         return None
-    return ExceptionPlan(tuple(sources), tuple(results), getattr(op, "function", "") not in _POLES)
+    overwritten: tuple[bool, ...] | None = None
+    if not op.terms:
+        overwritten = tuple([any(_overlap(placed[i], placed[j]) for j, _ in results) for i, _ in sources])
+    return ExceptionPlan(tuple(sources), tuple(results), getattr(op, "function", "") not in _POLES, overwritten)
 
 
 class Exceptions:
@@ -123,11 +134,9 @@ class Exceptions:
     def before(self, plan: ExceptionPlan, placed: Sequence[Placed]) -> Mask | None:
         """For each tile whether the operands that the result will overwrite are finite; None if all are."""
         finite: Mask | None = None
-        for i, format in plan.sources:
+        for n, (i, format) in enumerate(plan.sources):
             source = placed[i]
-            if any(_overlap(source, placed[j]) for j, _ in plan.results) and not _all_finite(
-                self._memory, source, format
-            ):
+            if plan.overwrites(n, placed) and not _all_finite(self._memory, source, format):
                 good: Mask = np.logical_not(self._special(source, format).any(axis=1))
                 finite = good if finite is None else np.logical_and(finite, good)
         return finite
@@ -155,9 +164,9 @@ class Exceptions:
         overflow = infinite & plan.may_overflow
         if finite is not None:
             overflow &= finite
-        for j, source_format in plan.sources:
+        for n, (j, source_format) in enumerate(plan.sources):
             source = placed[j]
-            kept = not any(_overlap(source, placed[k]) for k, _ in plan.results)
+            kept = not plan.overwrites(n, placed)
             if overflow.any() and kept and not _all_finite(self._memory, source, source_format):
                 overflow &= ~self._special(source, source_format).any(axis=1)
         for flag, tiles in (
@@ -193,8 +202,11 @@ class Exceptions:
 def _all_finite(memory: Memory, placed: Placed, format: Format) -> bool:
     """Whether all bytes of an operand, padding included, are finite numbers."""
     bits, exponent = memory.load_bits(placed, format), _EXPONENT[format.name]
-    sign = 1 << (format.bits - 1)
-    return bool(bits.max() < sign + exponent and bits.view(f"i{format.bytes}").max() < exponent)
+    signed = bits.view(np.int32 if format.bytes == 4 else np.int16)
+    largest = np.maximum.reduce
+    return bool(
+        largest(signed, axis=None) < exponent and largest(bits, axis=None) < (1 << (format.bits - 1)) + exponent
+    )
 
 
 def _overlap(a: Placed, b: Placed) -> bool:

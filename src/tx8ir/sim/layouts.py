@@ -59,6 +59,7 @@ _MASK = (1 << _BITS) - 1
 _READERS = (BilinearOp, ChannelNormOp, ConcatOp, MoveOp, NeuralOp, PoolOp, ReduceOp, TdmaReshapeOp, UnpoolOp)
 _COPIES = (RdmaOp, WdmaOp, TdmaOp, DteStoreOp)
 _VERDICTS_KEPT = 1 << 14
+_CONTENTS_KEPT = 64  # of each source
 
 
 @attrs.frozen
@@ -83,12 +84,49 @@ class _Effect:
     """With a source: that of its elements; another one makes the layout unknown. None: any."""
 
 
-@attrs.frozen
+@attrs.define(eq=False)
+class _Read:
+    """A source that has axes, and its cells."""
+
+    placed: Placed
+    tensor: OperandTensor
+    rows: list[Rows]
+    accepted: set[int | bytes]
+    """What the cells held when they agreed: one number where it was the same in all of them."""
+
+
+@attrs.define(eq=False)
+class _Move:
+    """Cells that take over others; the shift is from one tensor's begin to the other's."""
+
+    of: Cells
+    to: Cells
+    shift: int | Cells
+    head: bool
+    """Whether the first cell is covered in part only; `tail` likewise."""
+    tail: bool
+
+
+@attrs.define(eq=False)
+class _Write:
+    """Cells of a destination: what they become if there is nothing to keep, and what can be kept."""
+
+    store: ByteStore
+    fills: Sequence[tuple[Cells, int | Cells]]
+    moves: Sequence[_Move]
+    in_place: bool
+    format: Format | None
+
+
+@attrs.define(eq=False)
 class LayoutPlan:
-    """What a decoded instruction needs of the map."""
+    """What a decoded instruction needs of the map; bound to the cells of where it is in the first trip of its loops."""
 
     sources: tuple[tuple[int, OperandTensor], ...]
     effects: tuple[_Effect, ...]
+    placed: tuple[Placed, ...]
+    reads: tuple[_Read, ...]
+    writes: tuple[_Write, ...]
 
 
 class LayoutMap:
@@ -100,7 +138,13 @@ class LayoutMap:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
-        self._cells: dict[int, Cells] = {}
+        self._cells = {
+            store: np.zeros(store.size // CELL + 2, np.int64)
+            for store in (memory.spm, *memory.segments)
+            if store.kind != "const"
+        }
+        self._used: set[ByteStore] = set()
+        """Stores of which something is known."""
         self._written: list[_Written] = [_Written(OperandTensor((1, 1, 1, 1), F32, MemLayout.NTensor), "nobody")]
         self._numbers: dict[_Written, int] = {}
         self._verdicts: dict[tuple[OperandTensor, int, bytes], int] = {}
@@ -112,7 +156,9 @@ class LayoutMap:
 
     def clear(self, inputs: Iterable[InputOp]) -> None:
         """Forget everything but the declared inputs."""
-        self._cells.clear()
+        for store in self._used:
+            self._cells[store][:] = 0
+        self._used = {self._memory.spm}
         for op in inputs:
             store = self._memory.segment_at(op.address, op.size_bytes)
             format = op.tensor.element.format
@@ -123,11 +169,12 @@ class LayoutMap:
             number = self._number(OperandTensor((n, 1, hw, c), format, layout), f'input "{op.port_name}" holds')
             start = op.address - store.address
             first, end = _inner(start, start + op.size_bytes)
-            self._of(store)[first:end] = _code(number, start)
+            self._cells[store][first:end] = _code(number, start)
+            self._used.add(store)
 
     # -- when an instruction is decoded -----------------------------------------------------------------------------
 
-    def plan(self, op: Instruction, index: int, placed: Sequence[Placed]) -> LayoutPlan:
+    def plan(self, op: Instruction, index: int, placed: tuple[Placed, ...]) -> LayoutPlan:
         """Which accesses of an instruction are looked at, and what becomes of its destinations."""
         sources: list[tuple[int, OperandTensor]] = []
         effects: list[_Effect] = []
@@ -140,20 +187,53 @@ class LayoutMap:
                 number = self._number(tensor, f"instruction {index} ({op.name}) wrote")
                 effects.append(_Effect(i, number))
             else:
-                effects.append(self._kept(op, i, placed) or _Effect(i))
-        return LayoutPlan(tuple(sources), tuple(effects))
+                effects.append(_kept(op, i, placed) or _Effect(i))
+        return LayoutPlan(tuple(sources), tuple(effects), placed, *self._bind(sources, effects, placed))
 
-    @staticmethod
-    def _kept(op: Instruction, i: int, placed: Sequence[Placed]) -> _Effect | None:
-        """The effect on a destination that keeps the layout of the first source."""
-        source, destination = placed[0].access, placed[i].access
-        if source.walk or destination.walk or source.nbytes != destination.nbytes:
-            return None
-        if isinstance(op, _COPIES):
-            return _Effect(i, source=0)
-        if isinstance(op, (ElementwiseOp, ElemMaskOp)):
-            return _Effect(i, source=0, format=Format.named(op.format))
-        return None
+    def _bind(
+        self, sources: Sequence[tuple[int, OperandTensor]], effects: Sequence[_Effect], placed: Sequence[Placed]
+    ) -> tuple[tuple[_Read, ...], tuple[_Write, ...]]:
+        reads = tuple([_Read(placed[i], tensor, self._rows(placed[i]), {0}) for i, tensor in sources])
+        return reads, tuple([write for effect in effects for write in self._writes(effect, placed)])
+
+    def _writes(self, effect: _Effect, placed: Sequence[Placed]) -> Iterator[_Write]:
+        destination = placed[effect.destination]
+        if effect.written:
+            inner = not self._written[effect.written].tensor.layout.is_blocked
+            rows = self._rows(destination, inner=inner)
+            fills = [(cells, _code(effect.written, begin)) for cells, begin in rows]
+            if inner:  # cells that are covered in part become unknown
+                fills = [*((cells, 0) for cells, _ in self._rows(destination)), *fills]
+            yield _Write(self._memory.spm, fills, [], False, None)
+            return
+        if destination.access.space is MemorySpace.SPM:
+            fills = [(cells, 0) for cells, _ in self._rows(destination)]
+            moves, in_place = [], False
+            if effect.source is not None:
+                moves, in_place = self._moves(placed[effect.source], destination)
+            yield _Write(self._memory.spm, fills, moves, in_place, effect.format)
+            return
+        moves = self._moves(placed[effect.source], destination)[0] if effect.source is not None else []
+        for part in destination.parts:
+            starts = _starts(part)
+            first, end = _outer(min(starts), max(starts) + destination.extent)
+            yield _Write(part.store, [(self._cells[part.store][first:end], 0)], moves, False, effect.format)
+
+    def _moves(self, source: Placed, destination: Placed) -> tuple[list[_Move], bool]:
+        """How the cells of a source become those of a destination, and whether they are the same ones anyway."""
+        before, after = self._rows(source), self._rows(destination)
+        if len(source.parts) > 1 or len(destination.parts) > 1 or not before:
+            return [], False
+        if len(before) != len(after):
+            before, after = _one_by_one(before), _one_by_one(after)
+        moves: list[_Move] = []
+        for (of, begin), (to, at) in zip(before, after, strict=True):
+            phase = np.asarray(begin) % CELL
+            if of.shape != to.shape or (phase != np.asarray(at) % CELL).any() or (phase != phase.flat[0]).any():
+                return [], False
+            first = int(phase.flat[0])
+            moves.append(_Move(of, to, at - begin, first != 0, (first + destination.extent) % CELL != 0))
+        return moves, all(m.of.__array_interface__["data"] == m.to.__array_interface__["data"] for m in moves)
 
     def _number(self, tensor: OperandTensor, who: str) -> int:
         written = _Written(tensor, who)
@@ -164,43 +244,66 @@ class LayoutMap:
 
     # -- when it is executed ----------------------------------------------------------------------------------------
 
-    def check(self, plan: LayoutPlan, placed: Sequence[Placed]) -> None:
-        """Raise Fault when a source was written as another tensor."""
-        for i, tensor in plan.sources:
-            p = placed[i]
-            positions = 0
-            for cells, begin in self._rows(p):
-                self._check_rows(p, tensor, cells, begin, positions)
-                positions += len(cells)
+    def at(self, plan: LayoutPlan, placed: tuple[Placed, ...]) -> LayoutPlan:
+        """The plan for where loops have moved the accesses."""
+        if placed is plan.placed:
+            return plan
+        reads, writes = self._bind(plan.sources, plan.effects, placed)
+        return LayoutPlan(plan.sources, plan.effects, placed, reads, writes)
 
-    def record(self, plan: LayoutPlan, placed: Sequence[Placed]) -> None:
+    def check(self, plan: LayoutPlan) -> None:
+        """Raise Fault when a source was written as another tensor."""
+        for read in plan.reads:
+            position = 0
+            for cells, begin in read.rows:
+                first = int(cells[0, 0])
+                alike = bool((cells == first).all())
+                if not alike or first not in read.accepted:
+                    self._check_rows(read, cells, begin, position)
+                    if alike and isinstance(begin, int):
+                        read.accepted.add(first)
+                position += len(cells)
+
+    def record(self, plan: LayoutPlan) -> None:
         """Take over what an instruction has written."""
-        for effect in plan.effects:
-            destination = placed[effect.destination]
-            if effect.source is not None and self._keep(effect, placed[effect.source], destination):
+        for write in plan.writes:
+            if write.moves and self._keep(write):
                 continue
-            if not effect.written:
-                self._forget(destination)
-                continue
-            tensor = self._written[effect.written].tensor
-            for cells, begin in self._rows(destination, create=True, inner=not tensor.layout.is_blocked):
-                cells[...] = _code(effect.written, begin)
+            if write.store in self._used:
+                for cells, content in write.fills:
+                    cells[...] = content
+
+    def _keep(self, write: _Write) -> bool:
+        """Give a destination the layout of its source; False if that begins with unknown bytes, or other elements."""
+        first = int(write.moves[0].of[0, 0])
+        if not first:
+            return False
+        if write.format is not None and not _same_format(self._written[first >> _BITS].tensor.format, write.format):
+            return False
+        if not write.in_place:
+            self._used.add(write.store)
+            for move in write.moves:
+                moved = np.where(move.of != 0, move.of + move.shift, 0)
+                if move.head:
+                    moved[:, 0] = 0
+                if move.tail:
+                    moved[:, -1] = 0
+                move.to[...] = moved
+        return True
 
     def deliver(self, source: int, destination: int, nbytes: int) -> None:
         """Take over a copy of scratch-pad bytes from one tile to another; offsets are those in the memory of all."""
-        cells = self._cells.get(id(self._memory.spm))
-        if cells is None:
-            return
-        size = self._memory.target.spm_bytes
+        cells, size = self._cells[self._memory.spm], self._memory.target.spm_bytes
         cells[destination // CELL : -(-(destination + nbytes) // CELL)] = 0
         if (destination - source) % CELL == 0:
             first, end = _inner(destination, destination + nbytes)
-            shift = (destination - source) // CELL
-            cells[first:end] = _shifted(cells[first - shift : end - shift], destination % size - source % size)
+            away = (destination - source) // CELL
+            known = cells[first - away : end - away]
+            cells[first:end] = np.where(known != 0, known + (destination % size - source % size), 0)
 
     def elements(self, placed: Placed, position: int) -> NDArray[np.bool_]:
         """For each byte of a run on the tile at `position`: False where it is known to be padding or a gap."""
-        rows = _one_by_one(list(self._rows(placed)))
+        rows = _one_by_one(self._rows(placed))
         keep = np.ones(placed.extent, np.bool_)
         if len(rows) != len(placed.tiles):
             return keep
@@ -219,103 +322,50 @@ class LayoutMap:
 
     # -- cells ------------------------------------------------------------------------------------------------------
 
-    def _of(self, store: ByteStore) -> Cells:
-        if id(store) not in self._cells:
-            self._cells[id(store)] = np.zeros(store.size // CELL + 2, np.int64)
-        return self._cells[id(store)]
+    def _rows(self, placed: Placed, *, inner: bool = False) -> list[Rows]:
+        """The cells of an access, tiles in the order of its parts; without those in constant segments.
 
-    def _rows(self, placed: Placed, *, create: bool = False, inner: bool = False) -> Iterator[Rows]:
-        """The cells of an access, tiles in their order; nothing where nothing is known.
-
-        `inner` leaves out cells of which the access does not have all bytes. The access has one part or is not in SPM.
+        `inner` leaves out cells of which the access does not have all bytes.
         """
+        rows: list[Rows] = []
+        bounds, size = _inner if inner else _outer, placed.extent
         for part in placed.parts:
             store = part.store
-            if id(store) not in self._cells and not create:
+            if store not in self._cells:
                 continue
-            cells, size = self._of(store), placed.extent
-            spm = store is self._memory.spm
-            tile_bytes = self._memory.target.spm_bytes
+            cells = self._cells[store]
+            # Addresses in SPM count from the begin of the tile's own.
+            around = self._memory.target.spm_bytes if store is self._memory.spm else store.size
             if part.offsets is None and part.step % CELL == 0:
-                first, end = _inner(part.start, part.start + size) if inner else _outer(part.start, part.start + size)
+                first, end = bounds(part.start, part.start + size)
                 strides = (part.step // CELL * cells.itemsize, cells.itemsize)
                 view = np.ndarray(
                     (part.count, max(end - first, 0)), cells.dtype, cells, first * cells.itemsize, strides
                 )  # pyright: ignore[reportArgumentType]  # any buffer will do
-                if part.step == (tile_bytes if spm else 0) or part.count == 1:
-                    yield view, part.start % tile_bytes if spm else part.start
-                else:
-                    begin = part.start + part.step * np.arange(part.count)[:, None]
-                    yield view, begin % tile_bytes if spm else begin
+                begin: int | Cells = part.start % around
+                if part.step % around and part.count > 1:
+                    begin = (part.start + part.step * np.arange(part.count)[:, None]) % around
+                rows.append((view, begin))
             else:
                 for start in _starts(part):
-                    first, end = _inner(start, start + size) if inner else _outer(start, start + size)
-                    yield cells[None, first : max(end, first)], start % tile_bytes if spm else start
-
-    def _forget(self, placed: Placed) -> None:
-        if placed.access.space is MemorySpace.SPM:
-            for cells, _ in self._rows(placed):
-                cells[...] = 0
-            return
-        for part in placed.parts:  # strided over matrices of which few parts may be known
-            if id(part.store) in self._cells:
-                starts = _starts(part)
-                first, end = _outer(min(starts), max(starts) + placed.extent)
-                self._cells[id(part.store)][first:end] = 0
-
-    def _keep(self, effect: _Effect, source: Placed, destination: Placed) -> bool:
-        """Give a destination the layout of a source; False if it is not known or does not come with the bytes."""
-        if len(source.parts) > 1 or len(destination.parts) > 1:
-            return False
-        before = list(self._rows(source))
-        if not any(cells[0, 0] for cells, _ in before):  # what begins with unknown bytes counts as unknown
-            return False
-        if effect.format is not None:
-            known = self._written[int(before[0][0][0, 0]) >> _BITS].tensor
-            if not _same_format(known.format, effect.format):
-                return False
-        after = list(self._rows(destination, create=True))
-        if len(before) != len(after):
-            before, after = _one_by_one(before), _one_by_one(after)
-        if len(before) != len(after):
-            return False
-        for (of, begin), (to, at) in zip(before, after, strict=True):
-            if len(of) != len(to) or of.shape != to.shape:
-                return False
-            phases = np.asarray(begin) % CELL, np.asarray(at) % CELL
-            if (phases[0] != phases[1]).any():
-                return False
-            if of.__array_interface__["data"] == to.__array_interface__["data"]:
-                continue  # in place
-            whole = int(phases[0].flat[0]) == 0
-            moved = _shifted(of, np.asarray(at) - np.asarray(begin))
-            if not whole:
-                moved[:, 0] = 0
-            if (int(phases[0].flat[0]) + destination.extent) % CELL:
-                moved[:, -1] = 0
-            to[...] = moved
-        return True
+                    first, end = bounds(start, start + size)
+                    rows.append((cells[None, first : max(end, first)], start % around))
+        return rows
 
     # -- comparing --------------------------------------------------------------------------------------------------
 
-    def _check_rows(
-        self, placed: Placed, tensor: OperandTensor, cells: Cells, begin: int | Cells, position: int
-    ) -> None:
-        first = int(cells[0, 0])
-        if first == 0 and not cells.any():
+    def _check_rows(self, read: _Read, cells: Cells, begin: int | Cells, position: int) -> None:
+        content = cells.tobytes()
+        if content in read.accepted:
             return
-        if isinstance(begin, int) and (cells == first).all():
-            relative = np.array([[first - begin]])
-            if self._written[first >> _BITS].tensor == tensor and first & _MASK == _BIAS + begin:
-                return
-            relative = np.broadcast_to(relative, (1, cells.shape[1]))
-        else:
-            relative = np.where(cells != 0, cells - begin, 0)
+        relative = np.where(cells != 0, cells - begin, 0)
         starts = np.broadcast_to(np.asarray(begin), (len(relative), 1))
         for i, row in enumerate(relative):
-            offender = self._verdict(tensor, int(starts[i, 0]) % CELL, np.ascontiguousarray(row))
+            offender = self._verdict(read.tensor, int(starts[i, 0]) % CELL, row)
             if offender:
-                raise self._misuse(placed, tensor, position + i, offender, row)
+                raise self._misuse(read, position + i, offender, row)
+        if len(read.accepted) < _CONTENTS_KEPT:
+            read.accepted.add(content)
 
     def _verdict(self, tensor: OperandTensor, phase: int, row: Cells) -> int:
         """The number of what does not agree with a tensor that begins `phase` bytes into `row`; 0 if all do."""
@@ -324,30 +374,43 @@ class LayoutMap:
         if key not in self._verdicts:
             if len(self._verdicts) >= _VERDICTS_KEPT:
                 self._verdicts.clear()
-            self._verdicts[key] = next(
-                (
-                    int(value) >> _BITS
-                    for value in np.unique(row[row != 0])
-                    if not _agrees(tensor, self._written[int(value) >> _BITS].tensor, (int(value) & _MASK) - _BIAS,
-                                   row == value, phase)
-                ),
-                0,
-            )  # fmt: skip
+            offenders = (
+                int(value) >> _BITS
+                for value in np.unique(row[row != 0])
+                if not self._may_be(tensor, int(value), row == value, phase)
+            )
+            self._verdicts[key] = next(offenders, 0)
         return self._verdicts[key]
 
-    def _misuse(self, placed: Placed, tensor: OperandTensor, position: int, offender: int, row: Cells) -> Fault:
-        written = self._written[offender]
+    def _may_be(self, tensor: OperandTensor, content: int, cells: NDArray[np.bool_], phase: int) -> bool:
+        written, distance = self._written[content >> _BITS].tensor, (content & _MASK) - _BIAS
+        return (written == tensor and distance == 0) or _agrees(tensor, written, distance, cells, phase)
+
+    def _misuse(self, read: _Read, position: int, offender: int, row: Cells) -> Fault:
+        placed, written = read.placed, self._written[offender]
         tile = placed.tiles[position]
         low, high = placed.interval(position)
         (where,) = np.nonzero(row >> _BITS == offender)
         first = max(low, (low // CELL + int(where[0])) * CELL)
         end = min(high, (low // CELL + int(where[-1]) + 1) * CELL)
         return Fault(
-            f"layout misuse: {bytes_text(placed.access, tile, low, high)} is read as {tensor}, but {written.who} "
+            f"layout misuse: {bytes_text(placed.access, tile, low, high)} is read as {read.tensor}, but {written.who} "
             f"{written.tensor} in bytes [{first:#x}, {end:#x})",
             tile=tile,
             addresses=(first, end),
         )
+
+
+def _kept(op: Instruction, i: int, placed: Sequence[Placed]) -> _Effect | None:
+    """The effect on a destination that keeps the layout of the first source."""
+    source, destination = placed[0].access, placed[i].access
+    if source.walk or destination.walk or source.nbytes != destination.nbytes:
+        return None
+    if isinstance(op, _COPIES):
+        return _Effect(i, source=0)
+    if isinstance(op, (ElementwiseOp, ElemMaskOp)):
+        return _Effect(i, source=0, format=Format.named(op.format))
+    return None
 
 
 def _agrees(reader: OperandTensor, written: OperandTensor, distance: int, cells: NDArray[np.bool_], phase: int) -> bool:
@@ -412,11 +475,6 @@ def _size(tensor: OperandTensor) -> int:
 
 def _code(written: int, begin: int | Cells) -> int | Cells:
     return (written << _BITS) + _BIAS + begin
-
-
-def _shifted(cells: Cells, shift: int | Cells) -> Cells:
-    """A copy of cells whose tensors begin `shift` bytes further on."""
-    return np.where(cells != 0, cells + shift, 0)
 
 
 def _inner(low: int, high: int) -> tuple[int, int]:

@@ -289,17 +289,18 @@ class Simulator:
         if self.checks:
             for i in decoded.checked:
                 memory.check_written(placed[i])
-        layouts = self._layouts if decoded.layouts is not None else None
-        if layouts is not None and decoded.layouts is not None:
-            layouts.check(decoded.layouts, placed)
+        layouts, layout_plan = self._layouts, decoded.layouts
+        if layouts is not None and layout_plan is not None:
+            layout_plan = layouts.at(layout_plan, placed)
+            layouts.check(layout_plan)
         if decoded.step is not None:
             exceptions, plan = run.machine.exceptions, decoded.exceptions
             finite = exceptions.before(plan, placed) if exceptions is not None and plan is not None else None
             decoded.step(run.machine, placed)
             for i in decoded.marked:
                 memory.mark_written(placed[i])
-            if layouts is not None and decoded.layouts is not None:
-                layouts.record(decoded.layouts, placed)
+            if layouts is not None and layout_plan is not None:
+                layouts.record(layout_plan)
             if exceptions is not None and plan is not None:
                 exceptions.after(plan, op, index, placed, finite)
         elif isinstance(op, BarrierOp):
