@@ -10,10 +10,9 @@ import pytest
 
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f32, i32, parse
 from tx8ir.dialects import pd
-from tx8ir.testing import check
+from tx8ir.testing import Promise, check
 from tx8ir.testing.campaign import campaign
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
-from tx8ir.transforms.promise import Promise
 
 PASS = "fold-transpose-into-matmul"
 SWAP = (1, 0)

@@ -9,10 +9,9 @@ import pytest
 
 from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import pd
-from tx8ir.testing import check
+from tx8ir.testing import Promise, check
 from tx8ir.testing.campaign import campaign
 from tx8ir.testing.programs import EVERYTHING, NUMBERS, Writer, ranked, tensor_programs
-from tx8ir.transforms.promise import Promise
 from tx8ir.transforms.provenance import provenance
 
 PASS = "materialize-broadcast"

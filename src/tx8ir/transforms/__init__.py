@@ -24,6 +24,7 @@ from .inline import Inline
 from .loop_invariant_motion import LoopInvariantMotion
 from .materialize_broadcast import MaterializeBroadcast
 from .nhwc import Nhwc
+from .pad_matmul import PadMatmul
 from .pass_manager import (
     Atomic,
     Instrumentation,
@@ -87,6 +88,7 @@ __all__ = [
     "Nhwc",
     "OperationPass",
     "option",
+    "PadMatmul",
     "Pass",
     "PassError",
     "PassManager",
