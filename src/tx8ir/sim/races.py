@@ -2,7 +2,7 @@
 
 Between tiles only barriers and messages order anything, whatever the execution happened to do. Every access to DDR is
 remembered until they order it before everything that may follow; a new access is compared with those, by bounding
-intervals first and, where those meet, byte by byte. A gather counts as a read of its whole table.
+intervals first and, where those meet, byte by byte. Of a gather or a scatter it is the rows that its indices name.
 
 A run without barriers would remember ever more, so old records are folded into a time per byte and tile (`_Shadow`).
 """
@@ -25,6 +25,7 @@ ScalarT = TypeVar("ScalarT", bound=np.integer[Any])
 
 _NOBODY, _SEVERAL = -1, -2
 _RECORD_LIMIT = 24
+_PAIRS_AT_ONCE = 1 << 20
 
 
 @attrs.define(eq=False)
@@ -36,9 +37,14 @@ class SharedBytes:
     tiles: NDArray[np.intp]
     low: NDArray[np.int64]
     high: NDArray[np.int64]
-    """Bounding intervals per tile of `tiles`, in bytes of the segment."""
+    """Bounding intervals per entry of `tiles`, in bytes of the segment; a tile has one, or one for each row."""
     bounds: tuple[int, int]
-    """The bounding interval of all tiles."""
+    """The bounding interval of all."""
+
+    def some(self, which: slice) -> SharedBytes:
+        """A part of the entries."""
+        low, high = self.low[which], self.high[which]
+        return SharedBytes(self.access, self.part, self.tiles[which], low, high, self.bounds)
 
     def moved(self, shift: int) -> SharedBytes:
         """The same bytes `shift` bytes further in the segment."""
@@ -62,13 +68,35 @@ def shared_bytes(placed: Placed) -> tuple[SharedBytes, ...]:
     found: list[SharedBytes] = []
     for part in placed.parts:
         tiles = np.array(placed.tiles, np.intp)[part.positions]
-        low = part.start + part.step * np.arange(part.count) if part.offsets is None else part.offsets
+        low = part.starts()
         high = low + placed.extent
         bounds = (int(low.min()), int(high.max()))
         shared = SharedBytes(placed.access, part, tiles, low, high, bounds)
         if placed.access.writes and not _disjoint_tiles(shared):
             everybody = np.ones(len(tiles), np.bool_)
             _compare(shared, np.arange(len(tiles)), shared, everybody, None)
+        found.append(shared)
+    return tuple(found)
+
+
+def shared_rows(placed: Placed, rows: NDArray[np.int64]) -> tuple[SharedBytes, ...]:
+    """As `shared_bytes`, of rows [tiles, count] of a table: each tile touches those that `rows` names.
+
+    Raises Fault when two tiles write the same one.
+    """
+    found: list[SharedBytes] = []
+    access = attrs.evolve(placed.access, walk=())
+    ((_, stride),) = placed.access.walk
+    for part in placed.parts:
+        wanted = [np.unique(numbers) for numbers in rows[part.positions]]
+        counts = [len(numbers) for numbers in wanted]
+        tiles = np.repeat(np.array(placed.tiles, np.intp)[part.positions], counts)
+        low = np.repeat(part.starts(), counts) + np.concatenate(wanted) * stride
+        bounds = (int(low.min()), int(low.max()) + access.nbytes)
+        shared = SharedBytes(access, part, tiles, low, low + access.nbytes, bounds)
+        order = np.argsort(low)
+        if access.writes and (shared.high[order][:-1] > low[order][1:]).any():
+            _compare(shared, np.arange(len(tiles)), shared, np.ones(len(tiles), np.bool_), None)
         found.append(shared)
     return tuple(found)
 
@@ -164,6 +192,12 @@ class RaceDetector:
         del self._records[: max(count, 0)]
 
     def _check_pair(self, shared: SharedBytes, earlier: _Record) -> None:
+        # Rows of a gather may be many: a part of the pairs at a time.
+        step = max(1, _PAIRS_AT_ONCE // len(earlier.shared.tiles))
+        for start in range(0, len(shared.tiles), step):
+            self._check_some(shared.some(slice(start, start + step)), earlier)
+
+    def _check_some(self, shared: SharedBytes, earlier: _Record) -> None:
         before = earlier.shared
         other = shared.tiles[:, None] != before.tiles
         unordered = self._ordered[shared.tiles[:, None], before.tiles] <= earlier.epoch

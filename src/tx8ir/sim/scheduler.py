@@ -38,6 +38,8 @@ class Begun:
     """(writes, memory, first byte, end) of each access that orders it with others on the tile."""
     is_shared: bool
     """Whether it touches DDR that some instruction may write."""
+    is_late: bool
+    """Whether it is known only when it is executed which bytes of DDR those are."""
     decoded: Any
     placed: Any
 
@@ -199,7 +201,8 @@ class Interleaved(Schedule):
             # Simply after everything before it, which is one of the legal orders.
             return not pending[tile] and not _awaited(tiles, heads, tile)
         if isinstance(op, DteWaitOp):
-            return not _awaited(tiles, heads, tile)
+            # What its message orders must not be taken to come before rows that are looked up behind it.
+            return not any(begun.is_late for begun in pending[tile]) and not _awaited(tiles, heads, tile)
         return len(pending[tile]) < _WINDOW
 
 

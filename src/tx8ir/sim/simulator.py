@@ -33,6 +33,7 @@ from tx8ir.dialects.tx8 import (
     OutputOp,
     PortOp,
     ProgramOp,
+    RowCopyOp,
     SegmentOp,
     instructions_of,
 )
@@ -40,13 +41,14 @@ from tx8ir.target.chip import TX8, Engine, Target
 from tx8ir.target.layout import element_mask, pack, unpack
 
 from .engines import EXECUTORS, Clock, Machine, Step
+from .engines.dma import row_numbers
 from .errors import Fault, SimError
 from .exceptions import ExceptionPlan, Exceptions, FlagRow, exception_plan
 from .issue import Issue, all_issues, nodes_of, stream
 from .layouts import LayoutMap, LayoutPlan
 from .mailbox import Mailbox
 from .memory import Memory, Placed
-from .races import RaceDetector, SharedBytes, shared_bytes
+from .races import RaceDetector, SharedBytes, shared_bytes, shared_rows
 from .report import SimReport, make_report
 from .scheduler import Begun, Lockstep, Schedule, Tiles
 from .stores import ByteStore
@@ -98,6 +100,8 @@ class _Decoded:
     """Destinations that are written as a whole, likewise."""
     shared: tuple[tuple[int, SharedBytes], ...]
     """Accesses to DDR that some instruction may write: those that can race; with their number."""
+    table: tuple[int, int] | None
+    """Of a gather or scatter in DDR that can race: the numbers of the table and of the indices."""
     exceptions: ExceptionPlan | None
     """What of it can raise flags; None for nothing."""
     layouts: LayoutPlan | None
@@ -241,7 +245,8 @@ class Simulator:
         except Fault as fault:
             raise _error(fault, leaf.index, leaf.op, issue.trips) from None
         spans = tuple([(p.access.writes, p.access.space, *p.interval(0)) for p in placed if p.is_writable])
-        return Begun(issue, tile, decoded.engine, spans, bool(decoded.shared), decoded, placed)
+        touches = bool(decoded.shared) or decoded.table is not None
+        return Begun(issue, tile, decoded.engine, spans, touches, decoded.table is not None, decoded, placed)
 
     def _finish(self, begun: Begun, run: _Run) -> None:
         leaf = begun.issue.leaf
@@ -293,6 +298,8 @@ class Simulator:
         if layouts is not None and layout_plan is not None:
             layout_plan = layouts.at(layout_plan, placed)
             layouts.check(layout_plan)
+        if decoded.table is not None:
+            self._check_rows(op, index, decoded.table, placed, run)
         if decoded.step is not None:
             exceptions, plan = run.machine.exceptions, decoded.exceptions
             finite = exceptions.before(plan, placed) if exceptions is not None and plan is not None else None
@@ -320,6 +327,15 @@ class Simulator:
             for i, position in enumerate(decoded.positions):
                 mailbox.send(op, placed[0], i, position)
 
+    @staticmethod
+    def _check_rows(op: Instruction, index: int, table: tuple[int, int], placed: tuple[Placed, ...], run: _Run) -> None:
+        """Find conflicts of the rows that a gather or scatter names, which are known when it is executed."""
+        assert isinstance(op, RowCopyOp)
+        assert run.races is not None
+        rows = row_numbers(op, run.machine.memory, placed[table[1]])
+        for shared in shared_rows(placed[table[0]], rows):
+            run.races.access(shared, index)
+
     def _decode(self, index: int, op: Instruction, tiles: tuple[int, ...]) -> _Decoded:
         """Read all fields of an instruction, for some of its tiles.
 
@@ -338,9 +354,14 @@ class Simulator:
             )
         placed = tuple([self.memory.place(access, tiles) for access in accesses])
         shared: list[tuple[int, SharedBytes]] = []
+        table: tuple[int, int] | None = None
         if self.checks:
             for i, p in enumerate(placed):
-                if p.access.space is MemorySpace.DDR and p.is_writable:
+                if p.access.space is not MemorySpace.DDR or not p.is_writable:
+                    continue
+                if isinstance(op, RowCopyOp):
+                    table = i, next(j for j, a in enumerate(accesses) if a.operand == "index_spm")
+                else:
                     shared += [(i, s) for s in shared_bytes(p)]
         executor = EXECUTORS.get(type(op))
         return _Decoded(
@@ -352,6 +373,7 @@ class Simulator:
             checked=tuple([i for i, a in enumerate(accesses) if not a.writes and not a.conditional]),
             marked=tuple([i for i, a in enumerate(accesses) if a.writes and not a.conditional]),
             shared=tuple(shared),
+            table=table,
             exceptions=exception_plan(op, placed),
             layouts=self._layouts.plan(op, index, placed)
             if self._layouts is not None and executor is not None

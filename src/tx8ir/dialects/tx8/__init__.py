@@ -28,7 +28,7 @@ from .arithmetic import (
 from .control import BarrierOp, LoopOp, instructions_of
 from .conversions import CONVERSIONS, CONVERTIBLE, Conversion
 from .declarations import SEGMENT_KINDS, InputOp, OutputOp, PortOp, ProgramOp, SegmentOp
-from .dma import DmaOp, RdmaGatherOp, RdmaOp, TdmaOp, WdmaOp, WdmaScatterOp
+from .dma import DmaOp, RdmaGatherOp, RdmaOp, RowCopyOp, TdmaOp, WdmaOp, WdmaScatterOp
 from .dte import DteArmOp, DteSendOp, DteStoreOp, DteWaitOp, MessageOp
 from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Follow, Instruction, PerTile
 from .moves import (
@@ -154,6 +154,7 @@ __all__ = [
     "ReduceOp",
     "Requantize",
     "RotateOp",
+    "RowCopyOp",
     "ScalarAddOp",
     "ScalarMoveOp",
     "SegmentOp",

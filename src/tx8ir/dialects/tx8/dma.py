@@ -73,60 +73,17 @@ class WdmaOp(DmaOp, name="tx8.wdma"):
         return inner, outer
 
 
-class RdmaGatherOp(Instruction, name="tx8.rdma_gather"):
-    """Copies rows of a table in DDR to SPM: `spm[i * row_bytes :][: row_bytes] = row(index[i])` for `i < count`.
+class RowCopyOp(Instruction):
+    """Base of gather and scatter: rows of a table in DDR, chosen by indices, against dense rows in SPM.
 
     `row(r)` is the `row_bytes` bytes at `ddr + r * row_stride_bytes`. An index outside of `0..rows-1` is an error of
-    the running program.
+    the running program. Tiles race where they touch the same rows, not where they share a table.
     """
 
-    engine: ClassVar[Engine | None] = Engine.RDMA
-
-    spm: PerTile = attribute(doc="SPM address of the destination rows, dense")
+    spm: PerTile = attribute(doc="SPM address of the dense rows")
     ddr: PerTile = attribute(doc="DDR address of row 0")
     index_spm: PerTile = attribute(doc="SPM address of the indices, dense")
-    index_format: str = attribute(default="i32", doc="an integer format of whole bytes")
-    row_bytes: int = attribute(doc="bytes of a row")
-    row_stride_bytes: int = attribute(doc="bytes from one row of the table to the next")
-    count: int = attribute(doc="rows to copy")
-    rows: int = attribute(doc="rows of the table")
-
-    def verify_fields(self) -> None:
-        self.require_one_of("index_format", self.index_format, INDEX_FORMATS)
-        for field in ("row_bytes", "count", "rows"):
-            self.require_range(field, getattr(self, field), 1)
-        self.require_range("row_stride_bytes", self.row_stride_bytes, self.row_bytes)
-
-    def effects(self) -> tuple[Access, ...]:
-        table = Access(
-            "ddr",
-            MemorySpace.DDR,
-            False,
-            self.ddr,
-            self.row_bytes,
-            ((self.rows, self.row_stride_bytes),),
-            conditional=True,
-        )
-        return (
-            table,
-            spm_access("index_spm", self.index_spm, self.count * Format.named(self.index_format).bytes),
-            spm_access("spm", self.spm, self.count * self.row_bytes, writes=True),
-        )
-
-
-class WdmaScatterOp(Instruction, name="tx8.wdma_scatter"):
-    """Copies rows from SPM into a table in DDR: `row(index[i]) = spm[i * row_bytes :][: row_bytes]` for `i < count`.
-
-    `row(r)` is the `row_bytes` bytes at `ddr + r * row_stride_bytes`. Where an index repeats, the last row stays. An
-    index outside of `0..rows-1` is an error of the running program.
-    """
-
-    engine: ClassVar[Engine | None] = Engine.WDMA
-
-    spm: PerTile = attribute(doc="SPM address of the source rows, dense")
-    ddr: PerTile = attribute(doc="DDR address of row 0")
-    index_spm: PerTile = attribute(doc="SPM address of the indices, dense")
-    index_format: str = attribute(default="i32", doc="an integer format of whole bytes")
+    index_format: str = attribute(default="i32", doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64")
     row_bytes: int = attribute(doc="bytes of a row, at least 1")
     row_stride_bytes: int = attribute(doc="bytes from one row of the table to the next, at least row_bytes")
     count: int = attribute(doc="rows to copy, at least 1")
@@ -138,13 +95,36 @@ class WdmaScatterOp(Instruction, name="tx8.wdma_scatter"):
             self.require_range(field, getattr(self, field), 1)
         self.require_range("row_stride_bytes", self.row_stride_bytes, self.row_bytes)
 
-    def effects(self) -> tuple[Access, ...]:
+    def _indices(self) -> Access:
+        return spm_access("index_spm", self.index_spm, self.count * Format.named(self.index_format).bytes)
+
+    def _rows(self, *, writes: bool) -> Access:
+        return spm_access("spm", self.spm, self.count * self.row_bytes, writes=writes)
+
+    def _table(self, *, writes: bool) -> Access:
         walk = ((self.rows, self.row_stride_bytes),)
-        return (
-            spm_access("spm", self.spm, self.count * self.row_bytes),
-            spm_access("index_spm", self.index_spm, self.count * Format.named(self.index_format).bytes),
-            Access("ddr", MemorySpace.DDR, True, self.ddr, self.row_bytes, walk, conditional=True),
-        )
+        return Access("ddr", MemorySpace.DDR, writes, self.ddr, self.row_bytes, walk, conditional=True)
+
+
+class RdmaGatherOp(RowCopyOp, name="tx8.rdma_gather"):
+    """Copies rows of a table in DDR to SPM: `spm[i * row_bytes :][: row_bytes] = row(index[i])` for `i < count`."""
+
+    engine: ClassVar[Engine | None] = Engine.RDMA
+
+    def effects(self) -> tuple[Access, ...]:
+        return self._table(writes=False), self._indices(), self._rows(writes=True)
+
+
+class WdmaScatterOp(RowCopyOp, name="tx8.wdma_scatter"):
+    """Copies rows from SPM into a table in DDR: `row(index[i]) = spm[i * row_bytes :][: row_bytes]` for `i < count`.
+
+    Where an index repeats, the last row stays.
+    """
+
+    engine: ClassVar[Engine | None] = Engine.WDMA
+
+    def effects(self) -> tuple[Access, ...]:
+        return self._rows(writes=False), self._indices(), self._table(writes=True)
 
 
 class TdmaOp(Instruction, name="tx8.tdma"):
