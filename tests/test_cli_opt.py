@@ -161,7 +161,9 @@ def test_timing_statistics_and_counts_are_tables_on_stderr(opt: Opt) -> None:
 
 def test_list_names_every_pass_with_options_and_patterns(opt: Opt) -> None:
     lines = opt("--list").stdout.splitlines()
-    assert [line.partition(":")[0] for line in lines if not line.startswith(" ")] == list(all_passes())
+    titles = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
+    assert [title.partition(" (")[0] for title in titles] == list(all_passes())
+    assert "loop-invariant-motion (licm)" in titles
     assert "    max-rewrites=none  an integer or none: the bound on rewrites, an error when hit;" in "\n".join(lines)
     assert any(line.startswith("    patterns: add_zero, ") for line in lines)
 

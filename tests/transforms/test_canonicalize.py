@@ -38,6 +38,7 @@ from tx8ir.transforms.patterns.shape import compose, invert, moves_unit_axes_onl
 Names = Callable[[Program], list[str]]
 F = VTensorType((2, 3), f32)
 I = VTensorType((2, 3), i32)  # noqa: E741
+B = VTensorType((2, 3), i1)
 
 _SPECIAL = np.float32([[-0.0, 0.0, np.nan], [np.inf, -np.inf, -1e-42]])
 
@@ -100,6 +101,11 @@ REWRITES: list[tuple[str, tuple[VTensorType, ...], Callable[..., Any], list[str]
     ("multiply_by_one", (F,), lambda x: pd.multiply(splat(1.0, f(1)), x), []),
     ("multiply_by_one", (I,), lambda x: pd.multiply(x, splat(1, I)), []),
     ("multiply_by_one", (I,), lambda x: pd.multiply(x, splat(0, I)), ["builtin.constant"]),
+    ("multiply_by_one", (), lambda: pd.multiply(splat(1.0, f(1)), splat(1.0, F)), ["builtin.constant"]),
+    # The number of the result's type is not the one that stands for 1.
+    ("add_zero", (), lambda: pd.add(splat(-0.0, f(1)), splat(-0.0, F)), ["builtin.constant"]),
+    ("constant_to_the_right", (F,), lambda x: pd.add(splat(2.0, f(1)), x), ["builtin.constant", "pd.add"]),
+    ("constant_to_the_right", (B,), lambda x: pd.logical_or(splat(False, B), x), ["builtin.constant", "pd.logical_or"]),
     ("divide_by_one", (F,), lambda x: pd.divide(x, splat(1.0, F)), []),
     ("identity_scale", (I,), lambda x: pd.scale(x, scale=1.0, bias=0.0), []),
     ("identity_scale", (F,), lambda x: pd.scale(x, scale=1.0, bias=-0.0), []),

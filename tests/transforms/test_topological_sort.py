@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tx8ir
-from tx8ir.core import Block, Builder, Operation, Program, Pure, Region, TensorType, VTensorType, f32, i1
+from tx8ir.core import Block, Builder, Program, Region, VTensorType, f32, i1
 from tx8ir.core.equality import structurally_equal
 from tx8ir.dialects import pd, scf
+from tx8ir.testing import reordered
 from tx8ir.testing.campaign import campaign
 from tx8ir.testing.programs import EVERYTHING, tensor_programs
 from tx8ir.transforms import PassManager
@@ -34,41 +35,6 @@ module {
 """
 
 
-def shuffled(program: Program, draw: st.DrawFn) -> Program:
-    """A copy with the pure operations on `vtensor`s at other places where they are right too."""
-    copy = program.clone()
-    for op in [op for op in copy.module.walk() if _free(op)]:
-        block = op.parent
-        assert block is not None
-        definers = {v.defining_op for v in op.operands} | {None}
-        users = [_in_block(user, block) for v in op.results for user in v.users]
-        places: list[Operation] = []
-        following = op.next_op
-        while following is not None and op not in users:
-            places.append(following)
-            if following in users:
-                break
-            following = following.next_op
-        earlier = op.prev_op
-        while earlier is not None and earlier not in definers:
-            places.append(earlier)
-            earlier = earlier.prev_op
-        if places:
-            op.move_before(draw(st.sampled_from(places)))
-    copy.verify()
-    return copy
-
-
-def _in_block(op: Operation | None, block: Any) -> Operation | None:
-    while op is not None and op.parent is not block:
-        op = op.parent_op
-    return op
-
-
-def _free(op: Operation) -> bool:
-    return op.has_trait(Pure) and not any(isinstance(v.type, TensorType) for v in (*op.operands, *op.results))
-
-
 def test_pure_operations_stand_before_their_first_user_and_effects_keep_their_order(golden) -> None:
     program = tx8ir.parse(SCATTERED)
     report = PassManager.parse("topological-sort").run(program)
@@ -78,7 +44,7 @@ def test_pure_operations_stand_before_their_first_user_and_effects_keep_their_or
 
 @given(tensor_programs(attrs.evolve(EVERYTHING, blocks=False)), st.data())
 def test_the_order_before_does_not_matter(program: Program, data: st.DataObject) -> None:
-    other = shuffled(program, data.draw)
+    other = reordered(program, lambda places: data.draw(st.sampled_from(places)))
     for each in (program, other):
         PassManager.parse("dce,topological-sort").run(each)
     assert structurally_equal(program.module, other.module) is None

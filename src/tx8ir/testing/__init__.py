@@ -17,6 +17,7 @@ from tx8ir.testing.inputs import draw_inputs
 from tx8ir.testing.observe import Difference, Observation, Promise, observe
 from tx8ir.testing.preserve import PipelineCheck, assert_preserves, check
 from tx8ir.testing.reduce import reduce_program
+from tx8ir.testing.reorder import reordered
 
 __all__ = [
     "assert_preserves",
@@ -37,6 +38,7 @@ __all__ = [
     "Promise",
     "random_inputs",
     "reduce_program",
+    "reordered",
     "Stage",
     "ulp",
 ]

@@ -7,7 +7,7 @@ numbers, and `x - x` is NaN for infinities; these stay.
 from __future__ import annotations
 
 from tx8ir.core import Operation, ScalarType, Value, VTensorType, i1
-from tx8ir.dialects import pd
+from tx8ir.dialects import builtin, pd
 from tx8ir.target.formats import Format
 from tx8ir.transforms.constants import is_negative_zero, is_positive_zero, splat_value
 from tx8ir.transforms.rewriter import Rewriter, pattern
@@ -29,6 +29,21 @@ def _replace_with_operand(op: Operation, value: Value, rewriter: Rewriter) -> bo
 
 
 @canonicalization
+@pattern(
+    pd.AddOp, pd.MultiplyOp, pd.MaximumOp, pd.MinimumOp, pd.EqualOp, pd.NotEqualOp, pd.LogicalAndOp, pd.LogicalOrOp
+)
+def constant_to_the_right(op: Operation, rewriter: Rewriter) -> bool:
+    """f(c, x) → f(x, c) for a constant c and a commutative f."""
+    left, right = op.operands
+    constants = (pd.FullOp, builtin.ConstantOp)
+    if not isinstance(left.defining_op, constants) or isinstance(right.defining_op, constants):
+        return False
+    rewriter.set_operand(op, 0, right)
+    rewriter.set_operand(op, 1, left)
+    return True
+
+
+@canonicalization
 @pattern(pd.AddOp)
 def add_zero(op: pd.AddOp, rewriter: Rewriter) -> bool:
     """X + 0 → x for integers, x + -0.0 → x for floats, on either side."""
@@ -37,8 +52,9 @@ def add_zero(op: pd.AddOp, rewriter: Rewriter) -> bool:
         return False
     for value, other in ((op.x, op.y), (op.y, op.x)):
         number = splat_value(other)
-        if number is not None and (is_negative_zero(number) if element.is_float else number == 0):
-            return _replace_with_operand(op, value, rewriter)
+        zero = number is not None and (is_negative_zero(number) if element.is_float else number == 0)
+        if zero and _replace_with_operand(op, value, rewriter):
+            return True
     return False
 
 
@@ -61,8 +77,8 @@ def multiply_by_one(op: pd.MultiplyOp, rewriter: Rewriter) -> bool:
         number = splat_value(other)
         if number is None:
             continue
-        if number == 1:
-            return _replace_with_operand(op, value, rewriter)
+        if number == 1 and _replace_with_operand(op, value, rewriter):
+            return True
         if number == 0 and not element.is_float and _replace_with_operand(op, other, rewriter):
             return True
     return False
