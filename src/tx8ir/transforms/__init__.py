@@ -8,6 +8,7 @@ from __future__ import annotations
 from .alias import AliasAnalysis, Effects
 from .analysis import AnalysisManager
 from .append_backward import Gradients, append_backward
+from .auto_mixed_precision import AutoMixedPrecision
 from .canonicalize import Canonicalize, canonicalization, canonicalization_patterns
 from .canonicalize_reductions import CanonicalizeReductions
 from .constant_fold import ConstantFold
@@ -52,6 +53,7 @@ from .topological_sort import TopologicalSort
 from .unfuse_bn import UnfuseBn
 
 __all__ = [
+    "AutoMixedPrecision",
     "UnfuseBn",
     "ConvertElementTypes",
     "AliasAnalysis",

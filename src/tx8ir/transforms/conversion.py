@@ -3,7 +3,8 @@
     target = ConversionTarget().legal_dialect("tx8be").legal(func.FuncOp, func.ReturnOp).illegal_dialect("pd")
     report = convert(program.module, patterns, target, mode=Conversion.FULL)
 
-An operation is judged by the most specific statement about it: its kind, then a trait, then its dialect.
+An operation is judged by the most specific statement about it: its kind, then a trait, then its dialect. What types
+become, and the casts at the borders, are `type_conversion`'s.
 """
 
 # Taking a conversion back exchanges regions.

@@ -221,10 +221,12 @@ class Casts:
     Args:
         program: what is changed.
         count: told of converted `parameters`, `constants`, and `saturated` numbers; in the end of `casts`.
+        constants: whether to convert constants; otherwise they are cast as other values.
     """
 
-    def __init__(self, program: Program, count: Callable[[str, int], None]) -> None:
+    def __init__(self, program: Program, count: Callable[[str, int], None], *, constants: bool = True) -> None:
         self.count = count
+        self.constants = constants
         self.parameters = ConvertedParameters(program, count)
         self._known: dict[tuple[Value, ScalarType], Operation] = {}
         self._made: list[Operation] = []
@@ -280,7 +282,7 @@ class Casts:
     def _constant(self, value: Value, element: ScalarType) -> Operation | None:
         """A converted constant or read, when `value` is one and both element types are floating-point."""
         op, kind = value.defining_op, tensor_type(value)
-        if op is None or not (kind.element.is_float and element.is_float):
+        if op is None or not (self.constants and kind.element.is_float and element.is_float):
             return None
         new = kind.with_element(element)
         if isinstance(op, builtin.GetParameterOp):
