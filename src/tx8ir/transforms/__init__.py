@@ -47,6 +47,7 @@ from .recognize_gelu import RecognizeGelu
 from .recognize_softmax import RecognizeSoftmax
 from .remove_unused_functions import RemoveUnusedFunctions
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
+from .sccp import Sccp
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
 from .topological_sort import TopologicalSort
@@ -54,6 +55,7 @@ from .unfuse_bn import UnfuseBn
 
 __all__ = [
     "AutoMixedPrecision",
+    "Sccp",
     "UnfuseBn",
     "ConvertElementTypes",
     "AliasAnalysis",

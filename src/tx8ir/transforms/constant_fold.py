@@ -8,11 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Compute, Operation, Program, Pure, Value
+from tx8ir.core import Operation, Program, Value
 from tx8ir.dialects import builtin
-from tx8ir.interpreter import EvaluationError, evaluate_operation
 
-from .constants import constant_type, is_constant, make_constant, read_constant
+from .constants import constant_type, evaluate_constants, is_constant, is_evaluable, make_constant, read_constant
 from .dce import eliminate_dead_code
 from .effects import mutable_parameters
 from .pass_manager import OperationPass, register_pass
@@ -47,14 +46,16 @@ class ConstantFold(OperationPass):
         known: dict[Value, NDArray[Any]] = {}  # results of folded operations
         stems: dict[Operation, str] = {}  # folded operations, and the parameter that their names come from
         for op in root.walk():
-            if not _is_foldable(op) or not all(v in known or is_constant(v, program, mutable) for v in op.operands):
+            if not op.operands or not is_evaluable(op):  # what makes a constant out of nothing is one already
+                continue
+            if not all(v in known or is_constant(v, program, mutable) for v in op.operands):
                 continue
             operands: list[NDArray[Any]] = []
             for value in op.operands:
                 array = known[value] if value in known else read_constant(value, program, mutable)
                 assert array is not None  # is_constant
                 operands.append(array)
-            results = self._evaluate(op, operands)
+            results = evaluate_constants(op, operands, self.max_bytes)
             if results is None:
                 self.count("refused")
                 continue
@@ -68,24 +69,9 @@ class ConstantFold(OperationPass):
         if stems:
             eliminate_dead_code(root, by=self.name)
 
-    def _evaluate(self, op: Operation, operands: list[NDArray[Any]]) -> tuple[NDArray[Any], ...] | None:
-        size = 0
-        for result in op.results:
-            kind = constant_type(result)
-            assert kind is not None  # _is_foldable
-            size += kind.num_elements * max(1, kind.element.format.bits // 8)
-        if size > max(self.max_bytes, sum(array.nbytes for array in operands)):
-            return None
-        try:
-            return evaluate_operation(op, operands)
-        except EvaluationError as error:
-            if isinstance(error.__cause__, (ArithmeticError, IndexError)):  # what the program does when it runs
-                return None
-            raise
-
     def _materialize(self, result: Value, array: NDArray[Any], op: Operation, name: str, program: Program) -> None:
         kind = constant_type(result)
-        assert kind is not None  # _is_foldable
+        assert kind is not None  # is_evaluable
         constant = make_constant(np.asarray(array), kind, program, name)
         constant.location = op.location
         block = op.parent
@@ -101,15 +87,3 @@ def _stem(value: Value, stems: dict[Operation, str]) -> str:
     if op is None:
         return ""
     return op.parameter if isinstance(op, builtin.GetParameterOp) else stems.get(op, "")
-
-
-def _is_foldable(op: Operation) -> bool:
-    traits = op.info.traits
-    return (
-        Pure in traits
-        and not op.regions
-        and len(op.operands) > 0  # what makes a constant out of nothing is one already
-        and len(op.results) > 0
-        and op.interface(Compute) is not None
-        and all(constant_type(result) is not None for result in op.results)
-    )

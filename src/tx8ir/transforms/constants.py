@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import DenseAttr, Operation, Program, Value, VTensorType, detached
+from tx8ir.core import Compute, DenseAttr, Operation, Program, Pure, Value, VTensorType, detached
 from tx8ir.dialects import builtin, pd
-from tx8ir.interpreter import evaluate_operation
+from tx8ir.interpreter import EvaluationError, evaluate_operation
 
 Scalar: TypeAlias = bool | int | float
 
@@ -89,6 +89,40 @@ def read_constant(value: Value, program: Program, mutable: Collection[str]) -> N
         return np.broadcast_to(_full_element(op), op.shape)
     assert isinstance(op, builtin.GetParameterOp)  # is_constant
     return program.weights[op.parameter].numpy()
+
+
+def is_evaluable(op: Operation) -> bool:
+    """Whether `op` can be evaluated when compiling, once its operands are known: pure, on static vtensors alone."""
+    return (
+        Pure in op.info.traits
+        and not op.regions
+        and len(op.results) > 0
+        and op.interface(Compute) is not None
+        and all(constant_type(value) is not None for value in (*op.operands, *op.results))
+    )
+
+
+def evaluate_constants(
+    op: Operation, operands: Sequence[NDArray[Any]], max_bytes: int
+) -> tuple[NDArray[Any], ...] | None:
+    """The results of an operation that `is_evaluable`, as the interpreter computes them natively.
+
+    None when evaluating fails (an index out of range, an integer divided by 0), or when the results have more than
+    `max_bytes` and more than the operands.
+    """
+    size = 0
+    for result in op.results:
+        kind = constant_type(result)
+        assert kind is not None  # is_evaluable
+        size += kind.num_elements * max(1, kind.element.format.bits // 8)
+    if size > max(max_bytes, sum(array.nbytes for array in operands)):
+        return None
+    try:
+        return evaluate_operation(op, operands)
+    except EvaluationError as error:
+        if isinstance(error.__cause__, (ArithmeticError, IndexError)):  # what the program does when it runs
+            return None
+        raise
 
 
 def make_constant(array: NDArray[Any], kind: VTensorType, program: Program, name: str) -> Operation:

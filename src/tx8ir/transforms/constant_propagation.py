@@ -1,0 +1,285 @@
+"""Which values are constant, and which paths can be taken: the analysis behind `sccp`."""
+
+from __future__ import annotations
+
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import Block, Branch, DenseAttr, Fold, Operation, Program, Terminator, Value, VTensorType
+from tx8ir.dialects import cf, func, scf
+
+from .constants import constant_type, evaluate_constants, is_constant, is_evaluable, read_constant
+from .effects import mutable_parameters
+from .symbols import is_public, referenced_symbols
+
+
+@attrs.frozen(eq=False)
+class Constant:
+    """What a value is known to be.
+
+    Attributes:
+        array: in the element's own dtype.
+        source: the operation that it was read from, if that is a constant of the program.
+    """
+
+    array: NDArray[Any]
+    source: Operation | None = None
+
+
+State: TypeAlias = "Constant | None"
+"""A constant, or None: not constant. A value that no state is known of has not been reached."""
+
+
+class ConstantPropagation:
+    """The lattice, and the two worklists of the algorithm in one: operations whose operands or block became known.
+
+    A value goes from unknown to a constant to not constant, and never back; so each operation is visited at most
+    three times for each operand.
+
+    Attributes:
+        known: the states of values that were reached.
+        refused: operations on constants that were not evaluated.
+    """
+
+    def __init__(self, root: Operation, program: Program, max_bytes: int, interprocedural: bool) -> None:
+        self.known: dict[Value, State] = {}
+        self.refused: set[Operation] = set()
+        self._root = root
+        self._program = program
+        self._max_bytes = max_bytes
+        self._mutable = mutable_parameters(program)
+        self._reached: set[Block] = set()
+        self._work: deque[Operation] = deque()
+        self._queued: set[Operation] = set()
+        self._watchers: dict[Value, dict[Operation, None]] = defaultdict(dict)
+        self._functions: dict[str, func.FuncOp] = {}
+        self._callers: dict[Operation, dict[Operation, None]] = defaultdict(dict)
+        self._returned: dict[tuple[Operation, int], State] = {}
+        if interprocedural and root is program.module:
+            self._functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
+        self._visits: dict[type[Operation], Callable[[Any], None]] = {
+            scf.IfOp: self._visit_if,
+            scf.WhileOp: self._visit_while,
+            scf.ConditionOp: self._visit_condition,
+            scf.YieldOp: self._visit_yield,
+            func.CallOp: self._visit_call,
+            func.ReturnOp: self._visit_return,
+        }
+
+    def is_constant(self, value: Value) -> bool:
+        """Whether the value is made by a constant of the program."""
+        return is_constant(value, self._program, self._mutable)
+
+    def solve(self) -> None:
+        """Visit operations until nothing changes."""
+        only_called = _only_called(self._program, self._functions)
+        for op in [self._root] if self._root is not self._program.module else self._program.body:
+            if op not in only_called:
+                for region in op.regions:
+                    self._enter_unknown(region.blocks[:1])
+        while self._work:
+            op = self._work.popleft()
+            self._queued.discard(op)
+            visit = self._visits.get(op.__class__)
+            if visit is not None:
+                visit(op)
+            elif op.has_trait(Terminator):
+                self._visit_branch(op)
+            else:
+                self._visit_other(op)
+
+    # -- the lattice ---------------------------------------------------------------------------------------------------
+
+    def _join(self, value: Value, state: State) -> None:
+        """Learn that `value` may be this."""
+        if value in self.known:
+            merged = self._meet(self.known[value], state)
+            if merged is self.known[value]:
+                return
+            state = merged
+        elif constant_type(value) is None:
+            state = None
+        self.known[value] = state
+        for user in (*value.users, *self._watchers.get(value, ())):
+            self._push(user)
+
+    def _meet(self, one: State, other: State) -> State:
+        if one is None or other is None:
+            return None
+        a, b = one.array, other.array
+        if a is b:
+            return one
+        if a.nbytes > self._max_bytes or a.dtype != b.dtype or a.shape != b.shape or a.tobytes() != b.tobytes():
+            return None
+        return one
+
+    def _join_all(self, values: Iterable[Value], given: Iterable[Value]) -> None:
+        """Learn that `values` may be what is `given`, as far as that is known."""
+        for value, source in zip(values, given, strict=True):
+            if source in self.known:
+                self._join(value, self.known[source])
+
+    def _give_up(self, values: Iterable[Value]) -> None:
+        for value in values:
+            self._join(value, None)
+
+    def _push(self, op: Operation) -> None:
+        if op.parent in self._reached and op not in self._queued:
+            self._queued.add(op)
+            self._work.append(op)
+
+    # -- paths ---------------------------------------------------------------------------------------------------------
+
+    def _enter(self, block: Block) -> None:
+        """Learn that `block` may run."""
+        if block not in self._reached:
+            self._reached.add(block)
+            for op in block:
+                self._push(op)
+
+    def _enter_unknown(self, blocks: Iterable[Block]) -> None:
+        for block in blocks:
+            self._give_up(block.args)
+            self._enter(block)
+
+    def _may_be(self, condition: Value, truth: bool) -> bool:
+        if condition not in self.known:
+            return False
+        state = self.known[condition]
+        return state is None or bool(state.array.reshape(-1)[0]) == truth
+
+    def _visit_branch(self, op: Operation) -> None:
+        """Any other terminator."""
+        branch = op.interface(Branch)
+        if branch is None:
+            self._enter_unknown(op.successors)
+            return
+        for index, block in enumerate(op.successors):
+            if isinstance(op, cf.CondBranchOp) and not self._may_be(op.condition, index == 0):
+                continue
+            self._enter(block)
+            self._join_all(block.args, branch.successor_operands(index))
+
+    def _visit_if(self, op: scf.IfOp) -> None:
+        for truth, region in ((True, op.then_region), (False, op.else_region)):
+            if self._may_be(op.condition, truth) and len(region):
+                self._enter(region.block)
+
+    def _visit_while(self, op: scf.WhileOp) -> None:
+        self._enter(op.before.block)
+        self._join_all(op.before.block.args, op.inits)
+
+    def _visit_condition(self, op: scf.ConditionOp) -> None:
+        loop = op.parent_op
+        assert isinstance(loop, scf.WhileOp)  # verified
+        if self._may_be(op.condition, True):
+            self._enter(loop.after.block)
+            self._join_all(loop.after.block.args, op.values)
+        if self._may_be(op.condition, False):
+            self._join_all(loop.results, op.values)
+
+    def _visit_yield(self, op: scf.YieldOp) -> None:
+        around = op.parent_op
+        assert around is not None  # verified
+        self._join_all(around.before.block.args if isinstance(around, scf.WhileOp) else around.results, op.values)
+
+    def _visit_call(self, op: func.CallOp) -> None:
+        callee = self._functions.get(op.callee.value)
+        if callee is None:
+            self._give_up(op.results)
+            return
+        self._callers[callee][op] = None
+        self._enter(callee.body.block)
+        self._join_all(callee.body.block.args, op.operands)
+        for index, result in enumerate(op.results):
+            if (callee, index) in self._returned:
+                self._join(result, self._returned[callee, index])
+
+    def _visit_return(self, op: func.ReturnOp) -> None:
+        function = op.parent_op
+        if not isinstance(function, func.FuncOp):
+            return
+        for index, value in enumerate(op.values):
+            if value not in self.known:
+                continue
+            key, state = (function, index), self.known[value]
+            if key in self._returned:
+                merged = self._meet(self._returned[key], state)
+                if merged is self._returned[key]:
+                    continue
+                state = merged
+            self._returned[key] = state
+            for call in self._callers[function]:
+                self._push(call)
+
+    # -- operations ----------------------------------------------------------------------------------------------------
+
+    def _visit_other(self, op: Operation) -> None:
+        """An operation that is no control flow, or control flow that is not known."""
+        if op.regions:
+            self._give_up(op.results)
+            for region in op.regions:
+                self._enter_unknown(region.blocks[:1])
+            return
+        if not op.results or all(result in self.known and self.known[result] is None for result in op.results):
+            return
+        if self.is_constant(op.results[0]):
+            array = read_constant(op.results[0], self._program, self._mutable)
+            if op.results[0] not in self.known and array is not None:
+                self._join(op.results[0], Constant(array, op))
+            return
+        if self._fold(op):
+            return
+        states = [self.known[value] for value in op.operands if value in self.known]
+        if not op.operands or None in states or not is_evaluable(op):
+            self._give_up(op.results)
+        elif len(states) == len(op.operands) and op.results[0] not in self.known:
+            arrays = evaluate_constants(op, [state.array for state in states if state is not None], self._max_bytes)
+            if arrays is None:
+                self.refused.add(op)
+                self._give_up(op.results)
+            else:
+                for result, array in zip(op.results, arrays, strict=True):
+                    self._join(result, Constant(np.asarray(array)))
+
+    def _fold(self, op: Operation) -> bool:
+        """Learn what the operation's `Fold` says of its result; whether it says anything."""
+        model = op.interface(Fold)
+        if model is None or len(op.results) != 1:
+            return False
+        folded = model.fold([_attribute(value, self.known.get(value)) for value in op.operands])
+        if isinstance(folded, Value):
+            self._watchers[folded][op] = None
+            self._join_all(op.results, [folded])
+            return True
+        if isinstance(folded, DenseAttr) and folded.type is op.result.type:
+            self._join(op.result, Constant(folded.value))
+            return True
+        return False
+
+
+def _only_called(program: Program, functions: Mapping[str, func.FuncOp]) -> set[Operation]:
+    """Those of `functions` that nothing reaches but calls in the program."""
+    if not functions:
+        return set()
+    calls: dict[str, int] = defaultdict(int)
+    for op in program.module.walk():
+        if isinstance(op, func.CallOp):
+            calls[op.callee.value] += 1
+    references = referenced_symbols(program.module)
+    found: list[Operation] = [
+        function
+        for name, function in functions.items()
+        if calls[name] and calls[name] == references[name] and not is_public(function)
+    ]
+    return set(found)
+
+
+def _attribute(value: Value, state: State) -> DenseAttr | None:
+    kind = value.type
+    return DenseAttr(state.array, kind) if state is not None and isinstance(kind, VTensorType) else None
