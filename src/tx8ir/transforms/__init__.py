@@ -22,6 +22,7 @@ from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
 from .inline import Inline
+from .legalize_conv_padding import LegalizeConvPadding
 from .loop_invariant_motion import LoopInvariantMotion
 from .materialize_broadcast import MaterializeBroadcast
 from .nhwc import Nhwc
@@ -86,6 +87,7 @@ __all__ = [
     "GreedyResult",
     "Inline",
     "Instrumentation",
+    "LegalizeConvPadding",
     "LoopInvariantMotion",
     "MaterializeBroadcast",
     "Nest",
