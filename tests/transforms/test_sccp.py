@@ -372,7 +372,7 @@ def constants(writer: Writer) -> Sequence[Value]:
 
 @pytest.mark.parametrize("pipeline", ["sccp", "func.func(sccp)"])
 def test_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=[constants]), examples=40, changed=0.9)
+    campaign(pipeline, tensor_programs(EVERYTHING, steps=[constants]), examples=40, changed=0.6)
 
 
 @pytest.mark.nightly
