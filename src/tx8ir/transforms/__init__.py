@@ -16,6 +16,7 @@ from .convert_dtype import ConvertDtype, Dtype
 from .convert_element_types import ConvertElementTypes
 from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
 from .dce import DeadCodeElimination, eliminate_dead_code
+from .externalize_constants import ExternalizeConstants
 from .fold_copies import FoldCopies
 from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
 from .fuse_conv_activation import FuseConvActivation
@@ -78,6 +79,7 @@ __all__ = [
     "Effects",
     "eliminate_common_subexpressions",
     "eliminate_dead_code",
+    "ExternalizeConstants",
     "FoldCopies",
     "FoldTransposeIntoMatmul",
     "FunctionPattern",
