@@ -12,6 +12,7 @@ from tx8ir.core import (
     ListType,
     Program,
     Region,
+    SymbolRefAttr,
     TensorType,
     VerifyError,
     VTensorType,
@@ -236,3 +237,55 @@ def test_conditions_are_single_booleans():
     assert cf.tensor_of_one_i1(VTensorType((1, 1), i1))
     for type_ in (VTensorType((2,), i1), VTensorType((-1,), i1), F, L):
         assert not cf.tensor_of_one_i1(type_)
+
+
+# --- calls ---------------------------------------------------------------------------------------------------------
+
+
+def chain(functions: int) -> Program:
+    """Functions that each call the next one."""
+    program = Program.empty()
+    with Builder.at_end(program.body):
+        made = [
+            func.FuncOp(sym_name=f"f{i}" if i else "main", function_type=FunctionType([F], [F]))
+            for i in range(functions)
+        ]
+    for i, function in enumerate(made):
+        (x,) = function.body.block.args
+        with Builder.at_end(function.body.block):
+            if i + 1 < functions:
+                x = func.call([x], callee=SymbolRefAttr(f"f{i + 1}"), outputs=[F]).outputs[0]
+            func.ReturnOp([x])
+    return program
+
+
+def test_a_call_of_nothing_or_of_another_type_is_a_fault() -> None:
+    program = chain(2)
+    call = program.main.body.block.first_op
+    call.set_attribute("callee", SymbolRefAttr("g"))
+    with pytest.raises(VerifyError, match=r"func\.call calls @g, which the module does not define"):
+        program.verify()
+    with pytest.raises(VerifyError, match=r"func\.call calls @g"):
+        call.verify()  # of one operation, too: the module is around it
+    call.set_attribute("callee", SymbolRefAttr("main"))
+    program.main.set_attribute("function_type", FunctionType([F], [F, F]))
+    with pytest.raises(VerifyError, match=r"func\.call is .*, @main is "):
+        program.verify()
+
+
+def test_a_call_outside_of_a_module_is_a_fragment_and_valid() -> None:
+    func.call([], callee=SymbolRefAttr("f"), outputs=[]).verify()
+
+
+def test_ten_thousand_functions_that_call_each_other_are_verified_with_one_table(monkeypatch) -> None:
+    program, tables = chain(10_000), []
+    check = func.CallOp.verify_symbols
+
+    def verify_symbols(self: func.CallOp, symbols) -> None:
+        tables.append(symbols)
+        check(self, symbols)
+
+    monkeypatch.setattr(func.CallOp, "verify_symbols", verify_symbols)
+    program.verify()
+    assert len(tables) == 9_999
+    assert len({id(table) for table in tables}) == 1

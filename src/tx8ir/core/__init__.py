@@ -52,6 +52,7 @@ from .interfaces import (
     MemoryEffects,
     Model,
     ParameterAccess,
+    SymbolUser,
     ViewLike,
 )
 from .location import (
@@ -204,6 +205,7 @@ __all__ = [
     "optional_operand",
     "OptionalOperand",
     "ParameterAccess",
+    "SymbolUser",
     "parse",
     "parse_op",
     "ParseError",

@@ -134,6 +134,19 @@ class ParameterAccess(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
+class SymbolUser(Interface):
+    """Names symbols of the symbol table around it, as a call names its function."""
+
+    __slots__ = ()
+
+    def verify_symbols(self, symbols: Mapping[str, Operation]) -> None:
+        """Checks the use of symbols, given the definitions of the nearest table around by name.
+
+        The verifier calls it, with a table made once, where there is a table. Raises `VerifyError`.
+        """
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
 class MemoryEffects(Interface):
     """Says what storage an operation reads and writes."""
 

@@ -14,6 +14,7 @@ from .block import Block, Region
 from .definition import declared_faults
 from .dominance import Dominators
 from .errors import IrError, VerifyError
+from .interfaces import SymbolUser
 from .op import Op
 from .operation import ErasedOperation, Operation
 from .printer import Printer
@@ -131,7 +132,9 @@ class _Verifier:
         self._entered: set[Region] = set()
         # Uses seen as operands, and as members of the chains of values: where they differ, some use is astray.
         self._operands = self._chained = 0
+        # The definitions of each symbol table, and which table is around an operation.
         self._symbols: dict[Operation, dict[str, Operation]] = {}
+        self._tables: dict[Operation, Operation | None] = {}
         self.is_walkable = True
         """False when a list of operations or blocks is broken, so that walking along it is not safe."""
 
@@ -353,7 +356,7 @@ class _Verifier:
         defined = issubclass(cls, Op)
         kind = self._kinds[cls] = _Kind(
             verified=cls.definition.verified if defined else _EVERYTHING,
-            has_check=hasattr(cls, "verify_op"),
+            has_check=hasattr(cls, "verify_op") or SymbolUser in cls.info.interfaces,
             is_terminator=Terminator in cls.info.traits,
         )
         return kind
@@ -421,12 +424,8 @@ class _Verifier:
                 self._fault(op, message)
             if op._next is not None and block is not None and op.has_trait(Terminator):
                 self._fault(op, "is a terminator, but other operations follow it")
-            check = getattr(op, "verify_op", None)
-            if check is not None and not faults:
-                try:
-                    check()
-                except IrError as error:
-                    self._fault(op, error.message)
+            if not faults:
+                self._own_checks(op)
         if op._successors and op._next is not None and not op.has_trait(Terminator):
             self._fault(op, "branches, but other operations follow it")
         for successor in op._successors:
@@ -435,6 +434,32 @@ class _Verifier:
                 self._fault(op, "branches to a block of another region")
             elif successor is region._blocks[0]:
                 self._fault(op, "branches to the entry block of its region, which is entered from outside alone")
+
+    def _own_checks(self, op: Op) -> None:
+        check = getattr(op, "verify_op", None)
+        user = op.interface(SymbolUser)
+        try:
+            if check is not None:
+                check()
+            if user is not None and (table := self._table_around(op)) is not None:
+                if table not in self._symbols:  # it lies around the operation that is verified
+                    self._symbols[table] = {}
+                    for block in table._regions[0]._blocks:
+                        self._check_symbols(block, self._symbols[table])
+                user.verify_symbols(self._symbols[table])
+        except IrError as error:
+            self._fault(op, error.message)
+
+    def _table_around(self, op: Operation) -> Operation | None:
+        """The nearest symbol table around; the way up is walked once, however many operations ask."""
+        climbed: list[Operation] = []
+        around = op.parent_op
+        while around is not None and around not in self._tables and not around.has_trait(SymbolTable):
+            climbed.append(around)
+            around = around.parent_op
+        table = self._tables.get(around, around) if around is not None else None
+        self._tables.update(dict.fromkeys(climbed, table))
+        return table
 
     def _check_symbols(self, block: Block, seen: dict[str, Operation]) -> None:
         for op in block:

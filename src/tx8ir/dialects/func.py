@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tx8ir.core.attributes import EMPTY_DICT, DictAttr, StrAttr, SymbolRefAttr, TypeAttr, symbol_text
@@ -10,9 +11,10 @@ from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.fields import VariadicOperand, VariadicResult, attribute, region, variadic_operand, variadic_result
 from tx8ir.core.header import Header
+from tx8ir.core.interfaces import SymbolUser
 from tx8ir.core.lexer import VALUE_NAME
 from tx8ir.core.op import Op
-from tx8ir.core.operation import create_unchecked
+from tx8ir.core.operation import Operation, create_unchecked
 from tx8ir.core.traits import IsolatedFromAbove, Symbol, Terminator
 from tx8ir.core.types import FunctionType, TupleType, Type
 
@@ -126,7 +128,7 @@ class ReturnOp(Op, name="func.return", traits=(Terminator,)):
         return Header(lambda _: create_unchecked(cls, values, (), attributes, (), (), location), has_region=False)
 
 
-class CallOp(Op, name="func.call"):
+class CallOp(Op, SymbolUser, name="func.call"):
     """Runs the function `callee` on the operands."""
 
     inputs: VariadicOperand = variadic_operand()
@@ -140,11 +142,9 @@ class CallOp(Op, name="func.call"):
                 return _find(ancestor.regions[0].block, self.callee.value)
         return None
 
-    def verify_op(self) -> None:
-        function = self.function()
-        if function is None:
-            if self.parent_op is None or not any(a.name == "builtin.module" for a in self.ancestors()):
-                return  # a fragment: the module is not there to look in
+    def verify_symbols(self, symbols: Mapping[str, Operation]) -> None:
+        function = symbols.get(self.callee.value)
+        if not isinstance(function, FuncOp):
             raise VerifyError(f"func.call calls {self.callee}, which the module does not define", self)
         given = FunctionType([v.type for v in self.operands], [r.type for r in self.results])
         if given is not function.function_type:
