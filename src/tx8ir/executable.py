@@ -313,7 +313,7 @@ class Executable:
         feeds = prepare_inputs(self.signature, given, self._elements)
         started = time.perf_counter()
         result = self._simulator.run(feeds)
-        self._latest = RunReport(result.report, time.perf_counter() - started)
+        self._latest = RunReport(result.report, time.perf_counter() - started, result.flags)
         return {port.name: _to_port(port, result.outputs[port.name]) for port in self.signature.outputs}
 
     def save(self, path: str | Path) -> None:

@@ -262,6 +262,42 @@ def test_the_report_adds_up_by_engine_path_and_source() -> None:
     assert [s.cause for s in report.critical_path] == ["", "RAW", "engine busy", "RAW", "barrier"]
 
 
+def test_the_report_adds_up_by_group_and_by_memory() -> None:
+    def named(op: Any, source: str) -> Any:
+        return op[0], {**op[1], "source": source}
+
+    load = named(rdma(4096, (0, 1)), "group 3 LoadVar x")
+    work = named(unary(A, B, tiles=(0, 1)), "group 3 Relu")
+    other = named(unary(C, D, tiles=(1,)), "group 4 Relu")
+    report = timed(load, work, other, (tx8.barrier, {"tiles": ALL, "source": "barrier before group 4"}))
+    ct = cost.ct(TX8, 4096)
+    ddr = int(report.busy[report.engines.index("RDMA")].max())
+    assert [(r.source, r.instructions, r.cycles, r.bytes) for r in report.by_group] == [
+        ("group 3", 2, ddr + ct, 8192),
+        ("group 4", 2, ct, 0),
+    ]
+    assert report.cycles_by_group["group 3"] == {e: {"RDMA": ddr, "CT": ct}.get(e, 0) for e in report.engines}
+    np.testing.assert_array_equal(sum(r.busy for r in report.by_group), report.busy)
+    np.testing.assert_array_equal(sum(r.busy for r in report.by_source), report.busy)
+    assert (report.traffic["DDR"].read, report.traffic["DDR"].written) == (8192, 0)
+    assert (report.traffic["SPM"].read, report.traffic["SPM"].written) == (3 * 4096, 2 * 4096 + 3 * 4096)
+    assert "busy cycles by group" in str(report)
+    assert "busy cycles by source" in str(report)
+
+
+def test_a_broadcast_is_read_once_and_written_by_every_receiver() -> None:
+    arm = (tx8.dte_arm, {"tiles": (1, 2, 3), "peers": (0,), "dst": (A,), "nbytes": 512})
+    send = (tx8.dte_send, {"tiles": (0,), "peers": (1, 2, 3), "pattern": "broadcast", "src": (A,), "nbytes": 512})
+    report = timed(arm, send)
+    assert (report.traffic["SPM"].read, report.traffic["SPM"].written) == (512, 3 * 512)
+
+
+def test_of_a_gather_the_rows_count_that_are_copied() -> None:
+    gather = {"tiles": (0,), "spm": (A,), "ddr": (DDR,), "index_spm": (B,), "row_bytes": 64, "row_stride_bytes": 64}
+    report = timed((tx8.rdma_gather, {**gather, "count": 3, "rows": 1000}))
+    assert report.traffic["DDR"].read == 3 * 64
+
+
 def gemm(m: int, k: int, n: int, tiles: tuple[int, ...] = ALL, format: str = "bf16") -> Any:
     fields = {"lhs": (A,), "rhs": (0x80000,), "out": (0x100000,), "m": m, "k": k, "n": n, "tiles": tiles}
     return tx8.gemm, {**fields, "in_format": format, "out_format": format}
@@ -369,5 +405,5 @@ def test_the_report_reads_as_text_and_as_html(golden: Any) -> None:
     report = timed(rdma(4096, (0, 1)), first)
     golden(str(report), "sim/report.txt")
     html = report._repr_html_()
-    assert '<td style="text-align:left">a &lt; b</td>' in html
+    assert ">a &lt; b</td>" in html
     assert html.count("<table>") == html.count("</table>") == 8

@@ -198,8 +198,8 @@ def _print_report(report: Report, *, verbose: bool) -> None:
         out.print()
     print_table(out, program)
     if report.run is not None:
-        engines, paths, sources = report.run.tables
-        for table in (engines, paths, sources) if verbose else (engines, paths):
+        brief = 3 if report.run.flags else 2
+        for table in report.run.tables if verbose else report.run.tables[:brief]:
             print_table(out, table)
 
 

@@ -6,7 +6,7 @@ from .chip import Chip
 from .debugger import Debugger
 from .errors import SimError
 from .exceptions import FlagRow
-from .report import PathStep, Roofline, SimReport, SourceRow
+from .report import PathStep, Roofline, SimReport, SourceRow, Traffic
 from .scheduler import Interleaved, Lockstep, Schedule
 from .simulator import Execution, SimResult, Simulator, time_program
 
@@ -25,5 +25,6 @@ __all__ = [
     "SimResult",
     "Simulator",
     "SourceRow",
+    "Traffic",
     "time_program",
 ]

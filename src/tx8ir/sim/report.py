@@ -1,23 +1,26 @@
-"""What a run costs: cycles, stalls, bytes and utilisation, by engine, tile and source; roofline and critical path."""
+"""What a run costs: cycles, stalls, bytes, by engine, tile, group and source; roofline and critical path."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from html import escape
 from pathlib import Path
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.dialects.tx8 import ConvOp, GemmOp, Instruction
+from tx8ir.core.table import Table
+from tx8ir.dialects.tx8 import ConvOp, DteArmOp, DteSendOp, GemmOp, Instruction, RowCopyOp
 from tx8ir.target.chip import CYCLES_PER_SECOND, Engine, Target
 
 from .stream import Item, Node, items
 from .timing import ENGINES, STALLS, Event, Timing
 from .trace import write_trace
 
+MEMORIES: tuple[str, ...] = ("DDR", "SPM")
+"""The memories of `SimReport.traffic`."""
 PATHS: tuple[str, ...] = ("DDR to SPM", "SPM to DDR", "SPM to SPM", "tile to tile")
 """The memory paths of `SimReport.bytes`."""
 
@@ -25,11 +28,12 @@ NO_SOURCE = "(no source)"
 _PATH_OF: dict[Engine, str] = dict(zip((Engine.RDMA, Engine.WDMA, Engine.TDMA, Engine.DTE), PATHS, strict=True))
 _EVENTS_KEPT = 200_000
 _SHOWN = 12  # rows of long tables
+_GROUP = re.compile(r"group \d+")
 
 
 @attrs.frozen
 class SourceRow:
-    """What the instructions of one source operation or group cost.
+    """What the instructions of one source operation, or of one group, cost.
 
     cycles: busy cycles of the tile that it kept busiest, summed over engines; overlap is not taken off.
     bytes: bytes moved by copies and messages, over all tiles.
@@ -39,6 +43,16 @@ class SourceRow:
     instructions: int
     cycles: int
     bytes: int
+    busy: NDArray[np.int64] = attrs.field(eq=False, repr=False)
+    """[engines, tiles] of busy cycles."""
+
+
+@attrs.frozen
+class Traffic:
+    """Bytes that instructions read from a memory and wrote to it, over all tiles."""
+
+    read: int
+    written: int
 
 
 @attrs.frozen
@@ -102,7 +116,11 @@ class SimReport:
         and "DDR bandwidth", the part of busy cycles that went into sharing. For each engine and tile, busy and idle
         cycles add up to the end of its last instruction.
     bytes: bytes moved by copies and messages, summed over tiles, by path.
+    traffic: bytes read from and written to each memory ("DDR", "SPM"), by all engines. Of a gather or scatter the rows
+        count that are copied; a message is read once and written by every receiver.
     by_source: what each source operation cost, in the order of the program.
+    by_group: the same by group. The instructions of a compiled program belong to the group that their source names
+        ("group 3 Softmax probs" to "group 3"), those of a kernel to the kernel.
     """
 
     instructions: int
@@ -111,7 +129,9 @@ class SimReport:
     busy: NDArray[np.int64]
     stalls: NDArray[np.int64]
     bytes: Mapping[str, int]
+    traffic: Mapping[str, Traffic]
     by_source: tuple[SourceRow, ...]
+    by_group: tuple[SourceRow, ...]
     roofline: Roofline
     target: Target
     ends: NDArray[np.int64]
@@ -140,6 +160,14 @@ class SimReport:
     def cycles_by_tile(self) -> tuple[Mapping[str, int], ...]:
         """For each tile, the cycles that each of its engines worked."""
         return tuple(dict(zip(self.engines, map(int, column), strict=True)) for column in self.busy.T)
+
+    @cached_property
+    def cycles_by_group(self) -> Mapping[str, Mapping[str, int]]:
+        """For each group, the cycles that each engine worked for it on the tile where it worked most for it."""
+        return {
+            row.source: {e: int(cycles.max()) for e, cycles in zip(self.engines, row.busy, strict=True)}
+            for row in self.by_group
+        }
 
     @cached_property
     def stalls_by_cause(self) -> Mapping[str, int]:
@@ -179,58 +207,81 @@ class SimReport:
         return write_trace(Path(path), self.events, self.target)
 
     def __str__(self) -> str:
-        return "\n\n".join(_text_table(title, header, rows) for title, header, rows in self._tables())
+        return "\n\n".join(map(str, self.tables))
 
     def _repr_html_(self) -> str:
-        return "".join(_html_table(title, header, rows) for title, header, rows in self._tables())
+        return "".join(table.to_html() for table in self.tables)
 
-    def _tables(self) -> list[tuple[str, list[str], list[list[str]]]]:
+    @cached_property
+    def tables(self) -> tuple[Table, ...]:
+        """The report as tables."""
         engines = [
-            [engine, f"{cycles:,}", f"{100 * self.utilisation[engine]:.1f} %"]
+            (engine, f"{cycles:,}", f"{100 * self.utilisation[engine]:.1f} %")
             for engine, cycles in self.cycles_by_engine.items()
         ]
+        used = [n for n in range(len(self.engines)) if self.busy[n].any()]
+        names = tuple([self.engines[n] for n in used])
         stalls = [
-            [cause, f"{int(row.sum()):,}", *(f"{int(n):,}" for n in row.sum(axis=1))]
+            (cause, f"{int(row.sum()):,}", *(f"{int(row[n].sum()):,}" for n in used))
             for cause, row in zip(STALLS, self.stalls, strict=True)
             if row.any()
         ]
-        tiles = [
-            [str(tile), *(f"{cycles:,}" for cycles in row.values())] for tile, row in enumerate(self.cycles_by_tile)
-        ]
+        tiles = [(str(tile), *(f"{row[name]:,}" for name in names)) for tile, row in enumerate(self.cycles_by_tile)]
         classes = [
-            [name, f"{count:,}"]
+            (name, f"{count:,}")
             for name, count in sorted(self.instructions_by_class.items(), key=lambda item: (-item[1], item[0]))
         ]
-        paths = [[path, f"{count:,}"] for path, count in self.bytes.items()]
-        sources = [[r.source, f"{r.instructions:,}", f"{r.cycles:,}", f"{r.bytes:,}"] for r in self.by_source]
+        paths = [(path, f"{count:,}") for path, count in self.bytes.items()]
+        traffic = [(memory, f"{t.read:,}", f"{t.written:,}") for memory, t in self.traffic.items()]
         title = f"{self.instructions:,} instructions in {self.cycles:,} cycles ({self.microseconds:,.1f} us)"
         tables = [
-            (title, ["engine", "busy cycles", "utilisation"], engines),
-            ("stalls, in cycles of all tiles", ["cause", "all", *self.engines], stalls),
-            ("busy cycles by tile", ["tile", *self.engines], tiles),
-            ("instructions by class", ["class", "count"], classes),
-            ("bytes moved", ["path", "bytes"], paths),
-            ("roofline", ["what", "amount"], self._roofline_rows()),
-            ("by source", ["source", "instructions", "busy cycles", "bytes"], sources),
+            Table(title, ("engine", "busy cycles", "utilisation"), tuple(engines)),
+            Table("stalls, in cycles of all tiles", ("cause", "all", *names), tuple(stalls)),
+            Table("busy cycles by tile", ("tile", *names), tuple(tiles)),
+            Table("instructions by class", ("class", "count"), tuple(classes)),
+            Table("bytes moved", ("path", "bytes"), tuple(paths)),
+            Table("bytes by memory", ("memory", "read", "written"), tuple(traffic)),
+            Table("roofline", ("what", "amount"), self._roofline_rows()),
+            self._costs("group", self.by_group),
         ]
+        if [row.source for row in self.by_group] != [row.source for row in self.by_source]:
+            tables.append(self._costs("source", self.by_source))
         if self._timing.events:
-            path = self.critical_path
-            rows = [
-                [f"{s.index} {s.name}", s.source, f"{s.start:,}", f"{s.end - s.start:,}", s.cause]
-                for s in sorted(sorted(path, key=lambda s: s.start - s.end)[:_SHOWN], key=lambda s: s.start)
-            ]
-            title = f"critical path: the {len(rows)} longest of {len(path)} instructions"
-            tables.append((title, ["instruction", "source", "start", "cycles", "waited for"], rows))
-        return tables
+            tables.append(self._path_table())
+        return tuple(tables)
 
-    def _roofline_rows(self) -> list[list[str]]:
-        r = self.roofline
-        return [
-            ["operations of the NE", f"{r.operations:,}"],
-            ["operations per DDR byte", f"{r.intensity:,.2f}"],
-            ["attained", f"{r.attained / 1e12:,.2f} T/s"],
-            [f"bound: {r.bound}", f"{min(r.peak, r.roof) / 1e12:,.2f} T/s"],
+    def _path_table(self) -> Table:
+        """The longest instructions of the critical path, and for what the path waited."""
+        path = self.critical_path
+        longest = sorted(path, key=lambda step: step.start - step.end)[:_SHOWN]
+        rows = [
+            (f"{s.index} {s.name}", s.source, f"{s.start:,}", f"{s.end - s.start:,}", s.cause)
+            for s in sorted(longest, key=lambda step: step.start)
         ]
+        title = f"critical path: the {len(rows)} longest of {len(path)} instructions"
+        return Table(title, ("instruction", "source", "start", "cycles", "waited for"), tuple(rows))
+
+    def _costs(self, what: str, rows: Sequence[SourceRow]) -> Table:
+        """The costliest rows, with the cycles of each engine that works for any of them."""
+        used = [n for n in range(len(self.engines)) if any(row.busy[n].any() for row in rows)]
+        shown = sorted(rows, key=lambda row: -row.cycles)[:_SHOWN]
+        title = f"busy cycles by {what}" + (
+            f": the {len(shown)} costliest of {len(rows)}" if len(rows) > _SHOWN else ""
+        )
+        cells = [
+            (r.source, f"{r.instructions:,}", f"{r.bytes:,}", f"{r.cycles:,}", *(f"{r.busy[n].max():,}" for n in used))
+            for r in shown
+        ]
+        return Table(title, (what, "instructions", "bytes", "all", *(self.engines[n] for n in used)), tuple(cells))
+
+    def _roofline_rows(self) -> tuple[tuple[str, str], ...]:
+        r = self.roofline
+        return (
+            ("operations of the NE", f"{r.operations:,}"),
+            ("operations per DDR byte", f"{r.intensity:,.2f}"),
+            ("attained", f"{r.attained / 1e12:,.2f} T/s"),
+            (f"bound: {r.bound}", f"{min(r.peak, r.roof) / 1e12:,.2f} T/s"),
+        )
 
 
 def make_report(nodes: Sequence[Node], target: Target) -> SimReport:
@@ -241,6 +292,7 @@ def make_report(nodes: Sequence[Node], target: Target) -> SimReport:
     classes: dict[str, int] = {}
     moved: dict[str, int] = dict.fromkeys(PATHS, 0)
     sources: dict[str, list[int]] = {}
+    traffic = {memory: [0, 0] for memory in MEMORIES}
     for item in found:
         op = item.op
         classes[op.name] = classes.get(op.name, 0) + item.times
@@ -250,11 +302,9 @@ def make_report(nodes: Sequence[Node], target: Target) -> SimReport:
         if amount and item.engine is not None:
             moved[_PATH_OF[item.engine]] += amount
             entry[1] += amount
+        _add_traffic(traffic, item)
     none = np.zeros((len(ENGINES), target.tiles), np.int64)
-    rows = [
-        SourceRow(name or NO_SOURCE, n, int(timing.busy.get(name, none).sum(axis=0).max()), amount)
-        for name, (n, amount) in sources.items()
-    ]
+    rows = [_row(name or NO_SOURCE, n, amount, timing.busy.get(name, none)) for name, (n, amount) in sources.items()]
     busy = sum(timing.busy.values(), none)
     return SimReport(
         instructions=count,
@@ -263,12 +313,46 @@ def make_report(nodes: Sequence[Node], target: Target) -> SimReport:
         busy=busy,
         stalls=timing.stalls,
         bytes=moved,
+        traffic={memory: Traffic(*amounts) for memory, amounts in traffic.items()},
         by_source=tuple(rows),
+        by_group=_groups(rows),
         roofline=_roofline(found, moved, timing.cycles, target),
         target=target,
         ends=timing.ends,
         timing=timing,
     )
+
+
+def _row(source: str, instructions: int, nbytes: int, busy: NDArray[np.int64]) -> SourceRow:
+    return SourceRow(source, instructions, int(busy.sum(axis=0).max()), nbytes, busy)
+
+
+def _groups(rows: Sequence[SourceRow]) -> tuple[SourceRow, ...]:
+    """The rows of sources, added up by group."""
+    members: dict[str, list[SourceRow]] = {}
+    for row in rows:
+        found = _GROUP.search(row.source)
+        members.setdefault(found.group() if found is not None else row.source, []).append(row)
+    return tuple(
+        _row(name, sum(r.instructions for r in those), sum(r.bytes for r in those), sum(r.busy for r in those))  # pyright: ignore[reportArgumentType]  # a sum of arrays
+        for name, those in members.items()
+    )
+
+
+def _add_traffic(traffic: Mapping[str, list[int]], item: Item) -> None:
+    """Add the bytes that an instruction reads and writes, over all of its tiles and trips."""
+    op = item.op
+    copies = len(item.tiles) * item.times
+    for access in op.effects():
+        if isinstance(op, DteArmOp):
+            continue  # what lands there is counted where it is sent
+        amount = access.total_bytes
+        if isinstance(op, RowCopyOp) and access.conditional:
+            amount = op.count * op.row_bytes
+        traffic[access.space.value][access.writes] += amount * copies
+    if isinstance(op, DteSendOp):
+        receivers = sum(len(op.peers_of(position)) for position in range(len(item.tiles)))
+        traffic["SPM"][True] += op.nbytes * receivers * item.times
 
 
 def _moved(item: Item) -> int:
@@ -304,23 +388,3 @@ def _roofline(found: Sequence[Item], moved: Mapping[str, int], cycles: int, targ
     peak = operations / seconds_at_peak if seconds_at_peak else 0.0
     roof = operations / ddr * rate if ddr else float("inf")
     return Roofline(operations, ddr, operations / seconds, peak, roof)
-
-
-def _text_table(title: str, header: list[str], rows: list[list[str]]) -> str:
-    widths = [max(len(line[i]) for line in (header, *rows)) for i in range(len(header))]
-
-    def line(cells: list[str]) -> str:
-        padded = [cells[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(cells[1:], widths[1:], strict=True))]
-        return "  " + "  ".join(padded).rstrip()
-
-    return "\n".join([title, line(header), *map(line, rows)])
-
-
-def _html_table(title: str, header: list[str], rows: list[list[str]]) -> str:
-    def row(cells: list[str], tag: str) -> str:
-        first = f'<{tag} style="text-align:left">{escape(cells[0])}</{tag}>'
-        return first + "".join(f'<{tag} style="text-align:right">{escape(c)}</{tag}>' for c in cells[1:])
-
-    body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in rows)
-    caption = f'<caption style="text-align:left">{escape(title)}</caption>'
-    return f"<table>{caption}<thead><tr>{row(header, 'th')}</tr></thead><tbody>{body}</tbody></table>"

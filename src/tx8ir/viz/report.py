@@ -2,58 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 
 import attrs
 
-from tx8ir.sim import SimReport
+from tx8ir.core.table import Table
+from tx8ir.sim import FlagRow, SimReport, SourceRow
 
 _COSTLY_ROWS = 10
-_CELL = "vertical-align:top;padding:1px 14px 1px 0;"
-_CAPTION = "caption-side:top;text-align:left;font-weight:bold;white-space:nowrap"
-_NUMBER = re.compile(r"(-|[-+]?\d[\d.,e+-]*|nan|inf)?( ?(%|B|[KMG]iB))?")
-
-
-@attrs.frozen
-class Table:
-    """A titled table of strings; columns whose cells are numbers are right-aligned."""
-
-    title: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-    def __str__(self) -> str:
-        widths = [max(len(cell) for cell in column) for column in zip(self.header, *self.rows, strict=True)]
-        right = self.numeric_columns
-
-        def line(cells: Sequence[str]) -> str:
-            padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True)]
-            return "  " + "  ".join(padded).rstrip()
-
-        return "\n".join([self.title, line(self.header), *(line(row) for row in self.rows)])
-
-    def to_html(self) -> str:
-        """The table as an HTML ``<table>`` with its title as caption."""
-        styles = [f"text-align:{'right' if numeric else 'left'};{_CELL}" for numeric in self.numeric_columns]
-        styles[:-1] = [style + "white-space:nowrap;" for style in styles[:-1]]  # only the last column may wrap
-
-        def row(cells: Sequence[str], tag: str) -> str:
-            return "".join(f'<{tag} style="{s}">{escape(c)}</{tag}>' for s, c in zip(styles, cells, strict=True))
-
-        body = "".join(f"<tr>{row(cells, 'td')}</tr>" for cells in self.rows)
-        return (
-            f'<table style="border-collapse:collapse;margin:0 0 1em 0"><caption style="{_CAPTION}">{escape(self.title)}'
-            f"</caption><thead><tr>{row(self.header, 'th')}</tr></thead><tbody>{body}</tbody></table>"
-        )
-
-    @property
-    def numeric_columns(self) -> list[bool]:
-        """Which columns hold only numbers (with or without a unit) or nothing."""
-        return [
-            bool(self.rows) and all(_NUMBER.fullmatch(row[i]) for row in self.rows) for i in range(len(self.header))
-        ]
 
 
 @attrs.frozen
@@ -139,14 +95,17 @@ class CompileReport:
 
 @attrs.frozen
 class RunReport:
-    """What one simulated run cost: the simulator's report and the wall time of simulating it, in seconds."""
+    """What one simulated run cost: the simulator's report, the wall time of simulating it in seconds, and its flags."""
 
     sim: SimReport
     seconds: float
+    flags: tuple[FlagRow, ...] = ()
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The report as tables: the clock and the engines, the bytes by memory path, and the costliest sources."""
+        """The report as tables: the clock and the engines, the bytes by memory path, where arithmetic first gave a NaN,
+        an infinity or overflowed (if it did), stalls, the costliest groups and the costliest sources.
+        """
         sim = self.sim
         engines = Table(
             f"simulated run: {sim.microseconds:.1f} us on the chip ({sim.cycles} cycles), "
@@ -158,19 +117,50 @@ class RunReport:
             ),
         )
         paths = Table("bytes moved", ("path", "bytes"), tuple((path, format_bytes(n)) for path, n in sim.bytes.items()))
-        costly = sorted(sim.by_source, key=lambda row: -row.cycles)[:_COSTLY_ROWS]
-        sources = Table(
-            f"costliest sources, {len(costly)} of {len(sim.by_source)}",
-            ("source", "instructions", "busy cycles", "bytes moved"),
-            tuple((r.source, str(r.instructions), str(r.cycles), format_bytes(r.bytes)) for r in costly),
+        stalls = Table(
+            "why engines waited, in cycles of all tiles",
+            ("cause", "cycles"),
+            tuple((cause, str(cycles)) for cause, cycles in sim.stalls_by_cause.items() if cycles),
         )
-        return engines, paths, sources
+        costs = (_costliest(what, rows) for what, rows in (("groups", sim.by_group), ("sources", sim.by_source)))
+        return engines, paths, *((self.flags_table,) if self.flags else ()), stalls, *costs
+
+    @property
+    def flags_table(self) -> Table:
+        """The first instruction that raised each flag, and on how many tiles something raised it."""
+        first: dict[str, FlagRow] = {}
+        for row in self.flags:
+            first.setdefault(row.flag, row)
+        return Table(
+            "results that are not finite: the first of each kind",
+            ("flag", "tiles", "first tile", "instruction", "source", "line"),
+            tuple(
+                (
+                    flag,
+                    str(sum(other.flag == flag for other in self.flags)),
+                    str(row.tile),
+                    f"{row.index} {row.instruction}",
+                    row.source or "",
+                    str(row.location),
+                )
+                for flag, row in first.items()
+            ),
+        )
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))
 
     def _repr_html_(self) -> str:
         return "".join(table.to_html() for table in self.tables)
+
+
+def _costliest(what: str, rows: Sequence[SourceRow]) -> Table:
+    costly = sorted(rows, key=lambda row: -row.cycles)[:_COSTLY_ROWS]
+    return Table(
+        f"costliest {what}, {len(costly)} of {len(rows)}",
+        (what.removesuffix("s"), "instructions", "busy cycles", "bytes moved"),
+        tuple((r.source, str(r.instructions), str(r.cycles), format_bytes(r.bytes)) for r in costly),
+    )
 
 
 @attrs.frozen
