@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from tx8ir.dialects.tx8 import Access, MemorySpace
 from tx8ir.target.chip import Target
 from tx8ir.target.formats import Format
-from tx8ir.target.layout import element_mask, pack, unpack
+from tx8ir.target.layout import element_mask, pack, tensor_view, unpack
 
 from .errors import Fault, bytes_text
-from .rows import Array, shape_of
-from .stores import ByteStore, Part, make_part
+from .rows import Array, Rows, shape_of
+from .scratch import Scratch
+from .stores import ByteStore, Part, make_part, rows_of
 
 _WORDS = (8, 4, 2)
 _LONG_RUN = 4096  # bytes from which on copying tile by tile pays
@@ -74,9 +75,13 @@ class Memory:
     def __init__(self, target: Target, segments: Sequence[ByteStore], *, checks: bool = True) -> None:
         self.target = target
         self.checks = checks
-        self.spm = ByteStore("SPM", 0, target.tiles * target.spm_bytes, "spm")
+        self.spm = ByteStore("SPM", 0, target.tiles * target.spm_bytes, "spm", copies=target.tiles)
         self.segments = sorted(segments, key=lambda s: s.address)
         self._starts = [s.address for s in self.segments]
+        self._tile_rows: dict[tuple[int, ...], Rows] = {}
+        """By tiles: where their scratch-pads begin."""
+        self.scratch = Scratch()
+        """Arrays for what steps compute on the way."""
 
     def clear(self) -> None:
         """Forget all that was written, in SPM and in DDR; constants stay."""
@@ -129,10 +134,12 @@ class Memory:
                 )
         size = self.target.spm_bytes
         if len(addresses) == 1:
-            offsets = [tile * size + addresses[0] for tile in tiles]
-        else:
-            offsets = [tile * size + address for tile, address in zip(tiles, addresses, strict=True)]
-        return make_part(self.spm, offsets, access, slice(None))
+            rows = self._tile_rows.get(tiles)
+            if rows is None:
+                rows = self._tile_rows[tiles] = rows_of([tile * size for tile in tiles])
+            return make_part(rows.moved(addresses[0]), self.spm, access, _ALL)
+        offsets = [tile * size + address for tile, address in zip(tiles, addresses, strict=True)]
+        return make_part(rows_of(offsets), self.spm, access, _ALL)
 
     def _place_ddr(self, access: Access, extent: int, tiles: tuple[int, ...]) -> tuple[Part, ...]:
         addresses = access.addresses
@@ -141,7 +148,7 @@ class Memory:
         low, high = min(addresses), max(addresses)
         common = self.segment_at(low, high - low + extent)
         if common is not None and (common.is_writable or not access.writes):
-            return (make_part(common, [address - common.address for address in addresses], access, slice(None)),)
+            return (make_part(rows_of([address - common.address for address in addresses]), common, access, _ALL),)
         found = [self.segment_at(address, extent) for address in addresses]
         for position, (store, address) in enumerate(zip(found, addresses, strict=True)):
             if store is None or (access.writes and not store.is_writable):
@@ -156,9 +163,8 @@ class Memory:
         parts: list[Part] = []
         for store in stores:
             positions = [i for i, s in enumerate(found) if s is store]
-            parts.append(
-                make_part(store, [addresses[i] - store.address for i in positions], access, np.array(positions))
-            )
+            rows = rows_of([addresses[i] - store.address for i in positions])
+            parts.append(make_part(rows, store, access, np.array(positions)))
         return tuple(parts)
 
     def segment_at(self, address: int, size: int) -> ByteStore | None:
@@ -215,6 +221,20 @@ class Memory:
         tensor = placed.access.aligned
         assert tensor is not None
         return unpack(self._array(placed, _BYTE), tensor.shape, tensor.format, tensor.layout)
+
+    def look_at_tensor(self, placed: Placed, slot: str) -> Array:
+        """A channel-blocked operand as `load_tensor` gives it, to be read and soon dropped.
+
+        It is a view of the memory where there is one, else it lies in the scratch array `slot`.
+        """
+        tensor = placed.access.aligned
+        assert tensor is not None
+        data = self._array(placed, _BYTE)
+        view = tensor_view(data, tensor.shape, tensor.format, tensor.layout)
+        if view is not None:
+            return view
+        out = self.scratch.take(slot, (len(data), *tensor.shape), tensor.format.dtype)
+        return unpack(data, tensor.shape, tensor.format, tensor.layout, out=out)
 
     def store_tensor(self, placed: Placed, values: Array) -> None:
         """Write an array [tiles, *shape] of the operand's format as a channel-blocked tensor, padding lanes as zero."""
@@ -309,14 +329,25 @@ class Memory:
 
 
 _BYTE: np.dtype[Any] = np.dtype(np.uint8)
+_ALL = slice(None)
 _WORD_TYPES: dict[int, np.dtype[Any]] = {n: np.dtype(f"u{n}") for n in (1, 2, 4, 8)}
 
 
 def _soiled(placed: Placed) -> Placed:
     """A placed access; if it is a destination, its stores know that they may be written there."""
-    if placed.access.writes:
+    access = placed.access
+    if access.writes:
         for part in placed.parts:
-            part.store.soil(part, placed.extent)
+            store = part.store
+            if access.space is MemorySpace.SPM:
+                for address in access.addresses:
+                    store.soil(address + placed.shift, placed.extent)
+            elif part.offsets is None and part.count > 1 and abs(part.step) <= placed.extent:
+                low = min(part.start, part.start + (part.count - 1) * part.step)
+                store.soil(low, placed.extent + abs(part.step) * (part.count - 1))
+            else:
+                for start in part.starts().tolist():
+                    store.soil(start, placed.extent)
     return placed
 
 

@@ -205,6 +205,10 @@ class Simulator:
             index, fault = unfinished
             raise _error(fault, index, self.instructions[index], ())
 
+    def forget(self) -> None:
+        """Forget what was decoded: the next run decodes all instructions again, as the first one did."""
+        self._decoded.clear()
+
     def result(self) -> SimResult:
         """The outputs that the memories hold. Raises SimError when an element of one was never written."""
         flags = self._exceptions.rows() if self.checks and self._exceptions is not None else ()

@@ -27,22 +27,33 @@ class ByteStore:
         size: bytes.
         kind: of the segment; "const" and "input" are not written by instructions.
         data: its content, all of which counts as written; zeros of which nothing does if it is left out.
+        copies: how often what has an address is there: SPM once for each tile. They lie one behind the other.
     """
 
-    __slots__ = ("_chunks", "_dirty", "address", "data", "kind", "name", "size", "written")
+    __slots__ = ("_chunks", "_dirty", "address", "copies", "data", "kind", "name", "size", "written")
 
-    def __init__(self, name: str, address: int, size: int, kind: str, data: NDArray[np.uint8] | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        address: int,
+        size: int,
+        kind: str,
+        data: NDArray[np.uint8] | None = None,
+        *,
+        copies: int = 1,
+    ) -> None:
         self.name = name
         self.address = address
         self.size = size
         self.kind = kind
+        self.copies = copies
         # np.zeros takes fresh pages from the system, so bytes that nobody touches cost nothing.
         self.data: NDArray[np.uint8] = np.zeros(size, np.uint8) if data is None else data
         self.written: WrittenBytes | None = WrittenBytes(size) if data is None else None
-        self._dirty: NDArray[np.bool_] = np.zeros(size // _CHUNK + 1, np.bool_)
-        """The chunks that instructions may have written."""
+        self._dirty = bytearray(size // copies // _CHUNK + 1)
+        """Of each chunk of one copy, whether instructions may have written it, in any copy."""
         self._chunks: list[tuple[int, int]] | None = None
-        """Those, as ranges of bytes."""
+        """Those that they may have, as ranges of bytes."""
 
     def clear(self) -> None:
         """Forget all that was written."""
@@ -50,17 +61,18 @@ class ByteStore:
             return
         self.written.clear()
         if self._chunks is None:
-            ends = np.flatnonzero(np.diff(self._dirty, prepend=False, append=False)) * _CHUNK
+            flags = np.frombuffer(self._dirty, np.int8)
+            ends = np.flatnonzero(np.diff(flags, prepend=0, append=0)) * _CHUNK
             self._chunks = [(low, high) for low, high in ends.reshape(-1, 2).tolist()]
+        copies = self.data.reshape(self.copies, -1)
         for low, high in self._chunks:
-            self.data[low:high] = 0
+            copies[:, low:high] = 0
 
-    def soil(self, rows: Rows, extent: int) -> None:
-        """Note that instructions may write the `extent` bytes from each of `rows` on."""
-        offsets = np.append(np.arange(0, extent, _CHUNK), extent - 1)
-        chunks = (rows.starts()[:, None] + offsets) // _CHUNK
-        if not self._dirty[chunks].all():
-            self._dirty[chunks] = True
+    def soil(self, low: int, extent: int) -> None:
+        """Note that instructions may write `extent` bytes from the byte `low` of some copy on."""
+        first, end = low // _CHUNK, (low + extent - 1) // _CHUNK + 1
+        if self._dirty.count(1, first, end) < end - first:
+            self._dirty[first:end] = b"\x01" * (end - first)
             self._chunks = None
 
     @property
@@ -112,19 +124,23 @@ class Part(Rows):
 
     def shifted(self, shift: int) -> Part:
         """The same `shift` bytes further in the store."""
-        rows = self.moved(shift)
-        return Part(rows.start, rows.step, rows.offsets, rows.count, self.store, self.access, self.positions)
+        return make_part(self.moved(shift), self.store, self.access, self.positions)
 
     def windows(self, buffer: Array, dtype: np.dtype[Any]) -> Array:
         """All walks like its own in a buffer as large as the store, by their first byte."""
         return windows(buffer, self.access.walk, self.access.nbytes, dtype)
 
 
-def make_part(store: ByteStore, offsets: list[int], access: Access, positions: slice | NDArray[np.intp]) -> Part:
-    """The part of an access at these offsets in a store: by start and step where tiles are equally far apart."""
+def rows_of(offsets: list[int]) -> Rows:
+    """Rows that begin at these offsets: by start and step where they are equally far apart."""
     count = len(offsets)
     start = offsets[0]
     step = offsets[1] - start if count > 1 else 0
     if count < 3 or offsets == list(range(start, start + count * step, step) if step else [start] * count):
-        return Part(start, step, None, count, store, access, positions)
-    return Part(start, 0, np.array(offsets, np.int64), count, store, access, positions)
+        return Rows(start, step, None, count)
+    return Rows(start, 0, np.array(offsets, np.int64), count)
+
+
+def make_part(rows: Rows, store: ByteStore, access: Access, positions: slice | NDArray[np.intp]) -> Part:
+    """The part of an access whose tiles begin at `rows` in a store."""
+    return Part(rows.start, rows.step, rows.offsets, rows.count, store, access, positions)

@@ -47,6 +47,7 @@ __all__ = [
     "flatten_shape",
     "pack",
     "size_bytes",
+    "tensor_view",
     "unpack",
     "written_mask",
 ]
@@ -281,26 +282,58 @@ def pack(
     return out
 
 
-def unpack(data: NDArray[np.uint8], shape: Sequence[int], format: Format, layout: MemLayout | str) -> NDArray[Any]:
+def unpack(
+    data: NDArray[np.uint8],
+    shape: Sequence[int],
+    format: Format,
+    layout: MemLayout | str,
+    *,
+    out: NDArray[Any] | None = None,
+) -> NDArray[Any]:
     """Read a tensor of `shape` from memory.
 
     `data` is uint8 [*lead, size_bytes(shape)] with contiguous last axis; the result is a new array
     [*lead, *shape] of type `format.dtype`. Padding and gaps are not read.
 
-    Raises TypeError if `data` is not uint8; ValueError if its last axis has another length or is not contiguous, and
-    as `size_bytes`.
+    With `out`, a C-contiguous array of the result's shape and type in other memory than `data`, writes there and
+    returns it; for formats of whole bytes.
+
+    Raises TypeError if `data` is not uint8; ValueError if its last axis has another length or is not contiguous, if
+    `out` does not fit, and as `size_bytes`.
     """
     extents = tuple(shape)
     geometry = _geometry(extents, format, MemLayout(layout))
     lead = data.shape[:-1]
     _check_bytes(data, (*lead, geometry.size_bytes), "data")
+    if out is not None:
+        _check_out(out, (*lead, *extents), format)
     if format.is_packed:
         return _unpack_bits(data, math.prod(extents), format).reshape((*lead, *extents))
     memory = data.view(f"u{format.bytes}")
-    result = np.empty((*lead, geometry.n, geometry.hw, geometry.c), memory.dtype)
+    flat = (*lead, geometry.n, geometry.hw, geometry.c)
+    result = np.empty(flat, memory.dtype) if out is None else out.view(memory.dtype).reshape(flat)
     for region, block, lanes in _regions(memory, result, lead, geometry):
         lanes[...] = block[..., : region.used]
     return result.reshape((*lead, *extents)).view(format.dtype)
+
+
+def tensor_view(
+    data: NDArray[np.uint8], shape: Sequence[int], format: Format, layout: MemLayout | str
+) -> NDArray[Any] | None:
+    """What `unpack` gives, as a view of `data`; None where the elements do not lie evenly enough for one.
+
+    They do in the dense layouts, and in a blocked one where all channels are in one block. `data` is as for `unpack`,
+    and so are the errors.
+    """
+    extents = tuple(shape)
+    geometry = _geometry(extents, format, MemLayout(layout))
+    lead = data.shape[:-1]
+    _check_bytes(data, (*lead, geometry.size_bytes), "data")
+    if format.is_packed or len(geometry.regions) != 1 or geometry.regions[0].blocks != 1:
+        return None
+    (region,) = geometry.regions
+    block = _block(data.view(f"u{format.bytes}"), lead, geometry, region)
+    return block[..., 0, :, : region.used].reshape((*lead, *extents)).view(format.dtype)
 
 
 def written_mask(shape: Sequence[int], format: Format, layout: MemLayout | str) -> NDArray[np.bool_]:
@@ -338,13 +371,18 @@ def _regions(
     the tensor [*lead, N, HW, C]: the same elements in the same places, below `used`.
     """
     n, hw = geometry.n, geometry.hw
-    batches = memory.reshape(*lead, n, geometry.batch)
     for region in geometry.regions:
-        length = region.blocks * hw * region.width
-        block = batches[..., region.offset : region.offset + length].reshape(*lead, n, region.blocks, hw, region.width)
         channels = tensor[..., region.channel : region.channel + region.blocks * region.used]
         lanes = channels.reshape(*lead, n, hw, region.blocks, region.used).swapaxes(-3, -2)
-        yield region, block, lanes
+        yield region, _block(memory, lead, geometry, region), lanes
+
+
+def _block(memory: NDArray[Any], lead: tuple[int, ...], geometry: _Geometry, region: _Region) -> NDArray[Any]:
+    """The view [*lead, N, blocks, HW, width] of a region of memory."""
+    batches = memory.reshape(*lead, geometry.n, geometry.batch)
+    length = region.blocks * geometry.hw * region.width
+    lanes = batches[..., region.offset : region.offset + length]
+    return lanes.reshape(*lead, geometry.n, region.blocks, geometry.hw, region.width)
 
 
 def _check_bytes(data: NDArray[np.uint8], expected: tuple[int, ...], name: str) -> None:
@@ -354,6 +392,14 @@ def _check_bytes(data: NDArray[np.uint8], expected: tuple[int, ...], name: str) 
         raise ValueError(f"{name} must have shape {expected} for this shape, format and layout, got {data.shape}")
     if data.size > 1 and expected[-1] > 1 and data.strides[-1] != 1:
         raise ValueError(f"{name} must be contiguous in its last axis, got strides {data.strides}")
+
+
+def _check_out(out: NDArray[Any], shape: tuple[int, ...], format: Format) -> None:
+    if out.shape != shape or out.dtype != format.dtype or format.is_packed or not out.flags.c_contiguous:
+        raise ValueError(
+            f"out must be a C-contiguous array of {format.dtype} with shape {shape} and a format of whole bytes, "
+            f"got {out.dtype} with shape {out.shape} for {format.name}"
+        )
 
 
 def _pack_bits(values: NDArray[Any], bits: int) -> NDArray[np.uint8]:

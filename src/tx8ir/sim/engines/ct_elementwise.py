@@ -1,9 +1,12 @@
-"""Executors of the vector unit's element-wise arithmetic."""
+"""Executors of the vector unit's element-wise arithmetic.
+
+What NumPy does in one pass is one call for all tiles. What takes several is done in blocks that stay in the cache.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,96 +25,161 @@ from tx8ir.target.formats import F32, Format
 from tx8ir.target.rounding import Rounding
 
 from .ct_peripheral import store_packed
-from .functions import BINARY, TRUTH, Float32, narrow, unary, widen
+from .functions import BINARY, TRUTH, Float32, Function, narrow, simple, unary, widen
 from .registry import Machine, Step, executes
 
+Array = NDArray[Any]
+Fold: TypeAlias = Callable[[tuple[Array, ...], Array], Iterator[tuple[tuple[Array, ...], Array]]]
+"""Cuts and reshapes [tiles, elements] of sources and result so that they broadcast; the results are views."""
 
-def _elementwise(op: ElementwiseOp, compute: Callable[..., Float32], *constants: Float32) -> Step:
-    """A step that gives all sources, as fp32 [tiles, elements], and `constants` to `compute` and stores the result."""
+_BLOCK = 1 << 16  # elements
+
+
+def _straight(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
+    yield sources, result
+
+
+def _elementwise(
+    op: ElementwiseOp, compute: Function, *constants: Float32, passes: bool, fold: Fold = _straight
+) -> Step:
+    """A step that gives all sources as fp32, and `constants`, to `compute` and stores the result.
+
+    Args:
+        op: the instruction.
+        compute: the function.
+        constants: operands behind the sources, [1, 1].
+        passes: whether `compute` takes several passes over its operands.
+        fold: how sources and result are laid side by side.
+    """
     format, rounding = Format.named(op.format), Rounding(op.rounding)
-    in_place = format is F32 and isinstance(compute, np.ufunc)  # nothing to round: NumPy may write the memory itself
+    direct = format is F32  # nothing to round: NumPy may write the memory itself
+    whole = rounding is Rounding.STOCHASTIC or (direct and not passes)  # random numbers are drawn in the order of all
+    in_parts = not whole or fold is not _straight
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
-        memory = machine.memory
-        *sources, destination = placed
-        operands = [widen(memory.load(source, format), format) for source in sources]
-        out = memory.destination(destination, format) if in_place else None
-        if out is not None:
-            compute(*operands, *constants, out=out)
-        else:
-            result = compute(*operands, *constants)
-            memory.store(destination, narrow(result, format, rounding, machine.rng))
+        memory, rng = machine.memory, machine.rng
+        scratch = memory.scratch
+        *operands, destination = placed
+        sources = tuple([memory.load(p, format) for p in operands])
+        out = memory.destination(destination, format)
+        if out is not None and in_parts and any(_is_displaced(p, destination) for p in operands):
+            out = None  # a part would overwrite what the next one reads
+        result = (
+            np.empty((len(destination.tiles), destination.access.nbytes // format.bytes), format.dtype)
+            if out is None
+            else out
+        )
+        for folded, target in fold(sources, result):
+            for parts, to in ((folded, target),) if whole else _blocks(folded, target):
+                if direct:
+                    compute((*parts, *constants), to, scratch)
+                    continue
+                wide = tuple([widen(part, format) for part in parts])
+                values = scratch.take("result", to.shape, F32.dtype)
+                compute((*wide, *constants), values, scratch)
+                to[...] = narrow(values, format, rounding, rng)
+        if out is None:
+            memory.store(destination, result)
 
     return step
+
+
+def _blocks(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
+    """Cut [tiles, n, ...] into blocks of about `_BLOCK` elements; an extent of 1 in a source serves all blocks."""
+    tiles, n = result.shape[:2]
+    row = result[0, 0].size
+    columns = min(n, max(1, _BLOCK // row))
+    rows = max(1, _BLOCK // (row * n))
+    if rows >= tiles and columns == n:
+        yield sources, result
+        return
+    for tile in range(0, tiles, rows):
+        for start in range(0, n, columns):
+            block = slice(tile, tile + rows), slice(start, start + columns)
+            yield tuple([s[block] if s.shape[1] == n else s[block[0]] for s in sources]), result[block]
+
+
+def _is_displaced(source: Placed, destination: Placed) -> bool:
+    """Whether a source shares bytes with the destination, but not element for element."""
+    for position in range(len(source.tiles)):
+        low, high = source.interval(position)
+        first, end = destination.interval(position)
+        if low < end and first < high and (low != first or high != end):
+            return True
+        if len(source.access.addresses) == len(destination.access.addresses) == 1:
+            break
+    return False
+
+
+_ONE_PASS = frozenset({"abs", "recip", "square", "sqrt", "neg", "sin", "cos", "tanh", "log2"})
 
 
 @executes(UnaryOp)
 def decode_unary(op: UnaryOp) -> Step:
     """`dst[i] = function(src[i])`."""
-    return _elementwise(op, unary(op.function, op.alpha, Format.named(op.format)))
+    compute = unary(op.function, op.alpha, Format.named(op.format))
+    return _elementwise(op, compute, passes=op.function not in _ONE_PASS)
 
 
 @executes(BinaryVVOp)
 def decode_binary_vv(op: BinaryVVOp) -> Step:
     """`dst[i] = lhs[i] op rhs[i]`."""
-    return _binary(op, _function(op))
+    return _binary(op)
 
 
 @executes(BinaryVSOp)
 def decode_binary_vs(op: BinaryVSOp) -> Step:
     """`dst[i] = src[i] op scalar`."""
     format = Format.named(op.format)
-    scalar = widen(np.array([op.scalar], f"u{format.bytes}").view(format.dtype), format)
-    return _binary(op, _function(op), scalar)
+    scalar = widen(np.array([[op.scalar]], f"u{format.bytes}").view(format.dtype), format)
+    return _binary(op, scalar)
 
 
 @executes(BinaryVuVOp)
 def decode_binary_vuv(op: BinaryVuVOp) -> Step:
     """`dst[i] = src[i] op unit[i % unit_count]`."""
-    return _binary(op, _cyclic(op, op.count, op.unit_count))
+    unit_count = op.unit_count
+    repeats, rest = divmod(op.count, unit_count)
+    full = repeats * unit_count
+
+    def fold(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
+        src, unit = sources
+        shape = (len(src), repeats, unit_count)
+        yield (src[:, :full].reshape(shape), unit[:, None, :]), result[:, :full].reshape(shape)
+        if rest:
+            yield (src[:, full:], unit[:, :rest]), result[:, full:]
+
+    return _binary(op, fold=fold)
 
 
 @executes(BinaryVuVLoopOp)
 def decode_binary_vuv_loop(op: BinaryVuVLoopOp) -> Step:
     """`dst[j*n + i] = src[j*n + i] op unit[j*u + i % u]`: VuV for each block j."""
-    n, u, function = op.count, op.unit_count, _function(op)
+    n, u = op.count, op.unit_count
     blocks = op.full_count // n
 
-    def compute(src: Float32, unit: Float32) -> NDArray[Any]:
-        tiles = len(src)
-        result = function(src.reshape(tiles, blocks, n // u, u), unit.reshape(tiles, blocks, 1, u))
-        return result.reshape(tiles, blocks * n)
+    def fold(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
+        src, unit = sources
+        shape = (len(src), blocks, n // u, u)
+        yield (src.reshape(shape), unit.reshape(len(src), blocks, 1, u)), result.reshape(shape)
 
-    return _binary(op, compute)
-
-
-def _function(op: BinaryOp) -> Callable[..., NDArray[Any]]:
-    """The function on fp32 arrays: values, or truth values where the result is packed."""
-    return TRUTH[op.function] if op.packed else BINARY[op.function]
+    return _binary(op, fold=fold)
 
 
-def _binary(op: BinaryOp, compute: Callable[..., NDArray[Any]], *constants: Float32) -> Step:
+def _binary(op: BinaryOp, *constants: Float32, fold: Fold = _straight) -> Step:
     """As `_elementwise`, of which the results may be packed bits."""
+    function = op.function
     if not op.packed:
-        return _elementwise(op, compute, *constants)
-    format = Format.named(op.format)
+        return _elementwise(op, simple(BINARY[function]), *constants, passes=False, fold=fold)
+    format, truth = Format.named(op.format), TRUTH[function]
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
-        *sources, destination = placed
-        operands = [widen(machine.memory.load(source, format), format) for source in sources]
-        store_packed(machine.memory, destination, compute(*operands, *constants))
+        memory = machine.memory
+        *operands, destination = placed
+        sources = tuple([widen(memory.load(p, format), format) for p in operands])
+        bits = memory.scratch.take("truth", sources[0].shape, np.dtype(np.bool_))
+        for folded, target in fold(sources, bits):
+            truth(*folded, *constants, out=target)
+        store_packed(memory, destination, bits)
 
     return step
-
-
-def _cyclic(op: BinaryOp, count: int, unit_count: int) -> Callable[[Float32, Float32], NDArray[Any]]:
-    function = _function(op)
-    if count % unit_count:
-        return lambda src, unit: function(src, np.take(unit, np.arange(count) % unit_count, axis=1))
-
-    def compute(src: Float32, unit: Float32) -> NDArray[Any]:
-        tiles = len(src)
-        result = function(src.reshape(tiles, count // unit_count, unit_count), unit[:, None, :])
-        return result.reshape(tiles, count)
-
-    return compute

@@ -1,7 +1,10 @@
-"""The functions of the vector unit, from fp32 arrays to fp32 arrays.
+"""The functions of the vector unit on fp32 arrays.
 
-Those that IEEE 754 defines are correctly rounded. The others must be within 2 ulp of the format: for f32 they are
-computed in double precision, for the narrower formats in fp32, where NumPy's few ulp are a small part of one of theirs.
+Those that IEEE 754 defines are correctly rounded. The others must be within 2 ulp of the format. NumPy's fp32 functions
+are taken where all 2^32 operands have been found to be within that (`tests/sim/test_accuracy.py`; in brackets the most
+ulp that it found): sin, cos, tanh (1), log2 (2), and 1/sqrt (1), which is two correctly rounded functions. NumPy's ln,
+exp and pow2 reach 3, so these, and what is made of them, are computed in double precision. For the narrower formats
+fp32 is enough, where NumPy's few ulp are a small part of one of theirs.
 """
 
 from __future__ import annotations
@@ -12,22 +15,24 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tx8ir.sim.scratch import Scratch
 from tx8ir.target.formats import BF16, F16, F32, TF32, Format
 from tx8ir.target.rounding import Rounding, convert
 
+Array: TypeAlias = NDArray[Any]
 Float32: TypeAlias = NDArray[np.float32]
-Unary: TypeAlias = Callable[[Float32], Float32]
-Binary: TypeAlias = Callable[[Float32, Float32], Float32]
+Function: TypeAlias = Callable[[tuple[Float32, ...], Array, Scratch], None]
+"""Computes from operands that broadcast into a result, which may be one of the operands."""
 
 _LOG2_E = np.float32(np.log2(np.e))
 _ZERO = np.float32(0)
 _TF32_BITS = np.uint32(0xFFFFE000)
-_CHUNK = 1 << 14  # elements
+_DOUBLE: np.dtype[Any] = np.dtype(np.float64)
 
 
-def relu(x: Float32) -> Float32:
+def relu(x: Float32, out: Float32 | None = None) -> Float32:
     """The larger of x and 0; NaN for NaN, +0 for both zeros."""
-    y = np.maximum(x, _ZERO)
+    y = np.maximum(x, _ZERO, out=out)
     y += _ZERO  # maximum may take either zero; -0 + +0 is +0
     return y
 
@@ -37,71 +42,125 @@ def leaky_relu(x: Float32, alpha: float) -> Float32:
     return np.where(x >= 0, x, x * np.float32(alpha))
 
 
-def _neg(x: Float32) -> Float32:
-    return _ZERO - x  # +0 for both zeros
+# -- one operand ------------------------------------------------------------------------------------------------------
 
 
-def _exp_lp(x: Float32) -> Float32:
-    return np.exp2((x * _LOG2_E).astype(np.float64)).astype(np.float32)
+def simple(function: Callable[..., Array]) -> Function:
+    """A function of NumPy that writes where it is told."""
+
+    def compute(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+        function(*operands, out=out)
+
+    return compute
 
 
-def _sigmoid(x: NDArray[Any]) -> NDArray[Any]:
-    e = np.exp(-np.abs(x))  # never overflows, so that small results keep their bits
-    return np.where(x >= 0, 1, e) / (1 + e)
+def _neg(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    np.subtract(_ZERO, operands[0], out=out)  # +0 for both zeros
 
 
-_EXACT: dict[str, Unary] = {
-    "abs": np.abs,
-    "recip": np.reciprocal,
-    "square": np.square,
-    "sqrt": np.sqrt,
+def _relu(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    relu(operands[0], out)
+
+
+def _not(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    np.equal(operands[0], _ZERO, out=out)
+
+
+def _rsqrt(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    np.reciprocal(np.sqrt(operands[0], out=out), out=out)
+
+
+def _in_double(function: Callable[[Array, Scratch], object]) -> Function:
+    """Evaluate in double precision; `function` does so in place."""
+
+    def compute(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+        x = scratch.take("double", operands[0].shape, _DOUBLE)
+        x[...] = operands[0]
+        function(x, scratch)
+        out[...] = x
+
+    return compute
+
+
+def _in_place(function: np.ufunc) -> Callable[[Array, Scratch], object]:
+    return lambda x, scratch: function(x, out=x)
+
+
+def _sigmoid(x: Array, scratch: Scratch) -> None:
+    """1 / (1 + exp(-x)), in double precision: exp(-x) overflows to infinity only where the result is 0 in fp32."""
+    np.negative(x, out=x)
+    np.exp(x, out=x)
+    x += 1
+    np.reciprocal(x, out=x)
+
+
+def _softplus(x: Array, scratch: Scratch) -> None:
+    """max(x, 0) + log1p(exp(-abs(x)))."""
+    e = scratch.take("softplus", x.shape, x.dtype)
+    np.abs(x, out=e)
+    np.negative(e, out=e)
+    np.exp(e, out=e)
+    np.log1p(e, out=e)
+    np.maximum(x, 0, out=x)
+    x += e
+
+
+def _exp_lp(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    np.multiply(operands[0], _LOG2_E, out=out)
+    _POW2((out,), out, scratch)
+
+
+_POW2 = _in_double(_in_place(np.exp2))
+
+_FUNCTIONS: dict[str, Function] = {
+    "abs": simple(np.abs),
+    "recip": simple(np.reciprocal),
+    "square": simple(np.square),
+    "sqrt": simple(np.sqrt),
+    "rsqrt": _rsqrt,
     "neg": _neg,
-    "relu": relu,
+    "relu": _relu,
+    "not": _not,
+    "sin": simple(np.sin),
+    "cos": simple(np.cos),
+    "tanh": simple(np.tanh),
+    "log2": simple(np.log2),
+    "ln": _in_double(_in_place(np.log)),
+    "pow2": _POW2,
+    "exp": _in_double(_in_place(np.exp)),
     "exp_lp": _exp_lp,
-    "not": lambda x: (x == _ZERO).astype(np.float32),
+    "sigmoid": _in_double(_sigmoid),
+    "softplus": _in_double(_softplus),
 }
 
-_APPROXIMATE: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "log2": np.log2,
-    "ln": np.log,
-    "pow2": np.exp2,
-    "exp": np.exp,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tanh": np.tanh,
-    "sigmoid": _sigmoid,
-    "softplus": lambda x: np.logaddexp(x, x.dtype.type(0)),
-}
+_SHORT: dict[str, Function] = {name: simple(f) for name, f in {"ln": np.log, "pow2": np.exp2, "exp": np.exp}.items()}
+"""What is enough for formats with fewer bits than fp32."""
 
 
-def _in_double(function: Callable[[NDArray[Any]], NDArray[Any]]) -> Unary:
-    """Evaluate on [tiles, elements] in double precision, in pieces that stay in the cache."""
-
-    def evaluate(x: Float32) -> Float32:
-        result = np.empty(x.shape, np.float32)
-        columns = max(1, _CHUNK // len(x))
-        for start in range(0, x.shape[1], columns):
-            piece = slice(start, start + columns)
-            result[:, piece] = function(x[:, piece].astype(np.float64))
-        return result
-
-    return evaluate
-
-
-def unary(function: str, alpha: float | None, format: Format) -> Unary:
+def unary(function: str, alpha: float | None, format: Format) -> Function:
     """The function of one argument for operands of a format, its parameter bound if it has one."""
-    if function in _EXACT:
-        return _EXACT[function]
-    if function in _APPROXIMATE:
-        approximate = _APPROXIMATE[function]
-        return _in_double(approximate) if format is F32 else approximate
+    if function in _FUNCTIONS:
+        return _FUNCTIONS[function] if format is F32 else _SHORT.get(function, _FUNCTIONS[function])
     assert alpha is not None
+    bound = np.float32(alpha)
     if function == "leakyrelu":
-        return lambda x: leaky_relu(x, alpha)
-    assert function == "satrelu"
-    return lambda x: np.minimum(relu(x), np.float32(alpha))
 
+        def leaky(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+            (x,) = operands
+            slope = np.multiply(x, bound, out=scratch.take("leaky", x.shape, F32.dtype))
+            np.copyto(slope, x, where=x >= 0)
+            out[...] = slope
+
+        return leaky
+    assert function == "satrelu"
+
+    def saturated(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+        np.minimum(relu(operands[0], out), bound, out=out)
+
+    return saturated
+
+
+# -- two operands -----------------------------------------------------------------------------------------------------
 
 TRUTH: dict[str, np.ufunc] = {
     "eq": np.equal,
@@ -116,36 +175,34 @@ TRUTH: dict[str, np.ufunc] = {
 }
 """The functions of two arguments whose results are truth values; they broadcast."""
 
-
-def _as_values(truth: np.ufunc) -> Binary:
-    return lambda a, b: truth(a, b).astype(np.float32)
-
-
-BINARY: dict[str, Binary] = {
+BINARY: dict[str, np.ufunc] = {
     "max": np.maximum,
     "min": np.minimum,
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
-    **{name: _as_values(truth) for name, truth in TRUTH.items()},
+    **TRUTH,
 }
-"""The functions of two arguments; they broadcast. Truth values are 1.0 and 0.0."""
+"""The functions of two arguments; they broadcast, and write truth values to fp32 as 1.0 and 0.0."""
 
 
-def operand(array: NDArray[Any], format: Format) -> NDArray[Any]:
+# -- formats ----------------------------------------------------------------------------------------------------------
+
+
+def operand(array: Array, format: Format) -> Array:
     """Elements as an engine reads them: of tf32 without the 13 mantissa bits that it does not have."""
     return (array.view(np.uint32) & _TF32_BITS).view(np.float32) if format is TF32 else array
 
 
-def widen(array: NDArray[Any], format: Format) -> Float32:
+def widen(array: Array, format: Format) -> Float32:
     """Elements of a floating format as fp32, exactly. An fp32 array is given back as it is."""
     return operand(array, format).astype(np.float32, copy=False)
 
 
 def narrow(
     array: Float32, format: Format, rounding: Rounding = Rounding.NEAREST_EVEN, rng: np.random.Generator | None = None
-) -> NDArray[Any]:
+) -> Array:
     """fp32 results rounded to a floating format: the one rounding of an instruction."""
     assert format in (F32, F16, BF16, TF32)
     return array if format is F32 else convert(array, F32, format, rounding, rng)

@@ -134,18 +134,20 @@ def _blocked_gemm(op: GemmOp, sums: _Sums) -> Step:
     batch, m, k, blocks = op.batch, op.m, op.k, op.n // block
     rhs_shape = (op.rhs_batch, blocks, k, block)
     out_shape = (batch, blocks, m, block)
+    sum_shape = (max(op.lhs_batch, op.rhs_batch), *out_shape[1:])  # of a batch, or of the one that serves all of it
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         sums.check(machine)
         memory, destination = machine.memory, placed[-1]
-        lhs = sums.load(memory, placed[0])[:, :, 0, None]
+        lhs = memory.look_at_tensor(placed[0], "lhs")[:, :, 0, None]
         rhs = memory.load(placed[1], F32)
         tiles = len(rhs)
         out = memory.destination(destination, F32)
         place = None if out is None else out.reshape(tiles, *out_shape)
         rest = [memory.load(p, F32) for p in placed[2:-1]]
         direct = place if not rest and sums.activation == "none" else None
-        product = np.matmul(lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.reshape(tiles, *rhs_shape), out=direct)
+        product = memory.scratch.take("product", (tiles, *sum_shape), F32.dtype) if direct is None else direct
+        np.matmul(lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.reshape(tiles, *rhs_shape), out=product)
         if direct is not None:
             return
         if sums.psum_format is not None:
