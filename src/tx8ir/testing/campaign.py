@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Callable
 from typing import Any
 
 import attrs
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 from tx8ir.core import Program
@@ -14,7 +16,8 @@ from .counterexample import PassLike
 from .observe import Promise
 from .preserve import assert_preserves
 
-_DERANDOMIZED_BELOW = 1000
+_BATCH = 10
+_REPEATABLE_BELOW = 1000
 """Campaigns smaller than this draw the same programs every time: they are the tests of every day."""
 
 
@@ -33,6 +36,37 @@ class Campaign:
     def __str__(self) -> str:
         share = self.changed / max(1, self.programs)
         return f"{self.programs} programs keep their answers, {self.changed} ({share:.0%}) of them changed"
+
+
+def for_each_program(programs: SearchStrategy[Program], examples: int, visit: Callable[[Program], object]) -> None:
+    """Draws so many programs and visits each; below 1,000 they are the same in every run.
+
+    Hypothesis draws ten at a time: after the first ten examples of a run it mostly varies those it has, five variants
+    of one, which for programs are nearly the same ones. Failures are not shrunk: `assert_preserves` knows programs.
+    """
+    start = 0 if examples < _REPEATABLE_BELOW else random.SystemRandom().randrange(1 << 32)
+    for batch in range(0, examples, _BATCH):
+
+        @seed(start + batch)
+        @settings(
+            max_examples=min(_BATCH, examples - batch),
+            deadline=None,
+            phases=[Phase.generate],
+            # Programs take long to draw and differ in size, which is what these are about.
+            suppress_health_check=[
+                HealthCheck.too_slow,
+                HealthCheck.data_too_large,
+                HealthCheck.large_base_example,
+                HealthCheck.filter_too_much,
+            ],
+            database=None,
+        )
+        @given(programs)
+        def visited(program: Program) -> None:
+            visit(program)
+
+        run: Any = visited
+        run()
 
 
 def campaign(
@@ -60,31 +94,13 @@ def campaign(
             too few.
     """
     counts = {"programs": 0, "changed": 0}
-    # Programs take long to draw and differ in size, which is what the health checks are about. Failures are shrunk
-    # by `assert_preserves`, which knows programs; Hypothesis would only draw more of them.
-    config = settings(
-        max_examples=examples,
-        deadline=None,
-        phases=[Phase.generate],
-        suppress_health_check=[
-            HealthCheck.too_slow,
-            HealthCheck.data_too_large,
-            HealthCheck.filter_too_much,
-            HealthCheck.large_base_example,
-        ],
-        derandomize=examples < _DERANDOMIZED_BELOW,
-        database=None,
-    )
 
-    @config
-    @given(programs)
     def preserved(program: Program) -> None:
         found = assert_preserves(pass_, program, promise=promise)
         counts["programs"] += 1
         counts["changed"] += found.changed
 
-    run: Any = preserved
-    run()
+    for_each_program(programs, examples, preserved)
     result = Campaign(**counts)
     if result.changed < changed * result.programs:
         raise AssertionError(f"the pass has too little to do: {result}; at least {changed:.0%} expected")

@@ -8,7 +8,7 @@
     def test_my_pass(program): assert_preserves("my-pass", program)
 
 Each program is valid, ends, and is evaluated without error on the inputs that `inputs.draw_inputs` draws. It is written
-step by step from a pool of the values so far; the newest value is the simplest choice and nothing the simplest step,
+step by step from a pool of the values so far; the newest value is the simplest choice, and no step is simpler still,
 so that Hypothesis shrinks a failing program to the few operations that matter. Programs have habits: each prefers a few
 kinds of steps and operations, so that rules that need two of a kind, or none of another, are met too (swarm testing:
 Groce et al., ISSTA 2012). And their steps look back: they repeat operations, chain them, and read what was written.

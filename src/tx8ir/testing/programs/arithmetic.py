@@ -16,11 +16,6 @@ from .features import SHAPES
 from .writer import Writer, ranked
 
 
-def nothing(writer: Writer) -> Sequence[Value]:
-    """No operation."""
-    return ()
-
-
 def unary_choices(writer: Writer, x: Value, to: Sequence[ScalarType] = ()) -> Mapping[str, Callable[[], Any]]:
     """What can be done to each element of a value, by the name of the operation; `to`: what casts prefer to go to."""
     element = ranked(x).element
@@ -69,13 +64,18 @@ def binary(writer: Writer) -> Sequence[Value]:
     else:
         y = writer.related(x, lambda t: t.element is type_.element and broadcast(t.shape, type_.shape))
     assert y is not None  # x itself at least
-    ops: list[Any] = [pd.add, pd.subtract, pd.multiply, pd.maximum, pd.minimum]
-    if type_.element.is_float:
-        ops.append(pd.divide)
-    if i1 in writer.features.elements:
-        ops += [pd.greater_than, pd.equal, pd.less_equal]
-    op, swap = writer.by_habit("binary", ops), writer.perhaps()
+    op, swap = writer.by_habit("binary", binary_kinds(writer, type_.element)), writer.perhaps()
     return writer.insert(lambda: op(y, x) if swap else op(x, y))
+
+
+def binary_kinds(writer: Writer, element: ScalarType) -> list[Any]:
+    """The operations on two values of that element type, no truth values."""
+    kinds: list[Any] = [pd.add, pd.subtract, pd.multiply, pd.maximum, pd.minimum]
+    if element.is_float:
+        kinds.append(pd.divide)
+    if i1 in writer.features.elements:
+        kinds += [pd.greater_than, pd.equal, pd.less_equal]
+    return kinds
 
 
 def logical(writer: Writer) -> Sequence[Value]:

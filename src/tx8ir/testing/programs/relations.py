@@ -7,11 +7,12 @@ two reads with a write between them. Steps drawn one by one seldom are related; 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tx8ir.core import Operation, RankedTensor, TensorType, Terminator, Value, i1
 from tx8ir.dialects import builtin, pd
 
-from .arithmetic import unary_choices
+from .arithmetic import binary_kinds, broadcast, unary, unary_choices
 from .storage import write_to
 from .views import view_choices
 from .writer import Writer, ranked
@@ -21,6 +22,7 @@ _NOT_REPEATED = (pd.FeedOp, pd.FetchOp)
 _INDEXED = (pd.GatherOp, pd.EmbeddingOp)
 """Not every value of the right type is an index."""
 _CHAINED = (
+    pd.ElementwiseBinaryOp,
     pd.ViewOp,
     pd.CastOp,
     pd.AssignOp,
@@ -52,7 +54,7 @@ def repeat(writer: Writer) -> Sequence[Value]:
     """An earlier operation once more: the same, with two operands exchanged, or with another operand."""
     earlier = _earlier(writer)
     if not earlier:
-        return ()
+        return unary(writer)
     op = writer.newest(earlier)
     copy: Operation = op.clone()
     operands = list(copy.operands)
@@ -73,18 +75,31 @@ def repeat(writer: Writer) -> Sequence[Value]:
 
 
 def chain(writer: Writer) -> Sequence[Value]:
-    """An operation of the same kind on the result of an earlier one: a view of a view, a cast back, a scale twice."""
+    """An operation on the result of an earlier one of its kind: a view of a view, a cast back, (x + y) - y."""
     found = [
         v for v in reversed(writer.pool) if isinstance(v.type, RankedTensor) and isinstance(v.defining_op, _CHAINED)
     ]
     if not found:
-        return ()
+        return unary(writer)
     x = writer.newest(found)
     op = x.defining_op
     assert op is not None
+    if isinstance(op, pd.ElementwiseBinaryOp):
+        return _binary_chain(writer, x, op)
     back = (ranked(op.operands[0]).element, *writer.features.elements)
     make = {**unary_choices(writer, x, back), **view_choices(writer, x)}.get(op.name)
     return writer.insert(make) if make is not None else ()
+
+
+def _binary_chain(writer: Writer, x: Value, op: Operation) -> Sequence[Value]:
+    """The same operation, or another, on the result and one of the operands, or any value."""
+    element = ranked(x).element
+    y = writer.one_of(op.operands)
+    if not writer.number(0, 2):
+        y = writer.value(lambda t: t.element is element and broadcast(t.shape, ranked(x).shape)) or y
+    kind: Any = writer.one_of((type(op), *binary_kinds(writer, element)))
+    swap = writer.perhaps()
+    return writer.insert(lambda: kind(y, x) if swap else kind(x, y))
 
 
 def look_write_look(writer: Writer) -> Sequence[Value]:

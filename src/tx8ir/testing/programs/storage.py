@@ -116,7 +116,8 @@ def fetch(writer: Writer) -> Sequence[Value]:
 
 # --- lists and dictionaries ------------------------------------------------------------------------------------------
 
-KEYS = ("a", "b")
+KEYS = ("b", "a")
+"""Keys of dictionaries, in an order that sorting changes."""
 
 
 def put_together(writer: Writer) -> Sequence[Value]:

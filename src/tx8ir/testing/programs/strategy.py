@@ -109,10 +109,9 @@ def _menu(writer: Writer) -> list[Step]:
     """The steps that may be next; those that are wanted more often, more than once."""
     features = writer.features
     types = [v.type for v in writer.pool if isinstance(v.type, RankedTensor)]
-    steps: list[Step] = [arithmetic.nothing]
-    steps += [arithmetic.unary, arithmetic.binary, arithmetic.binary, views.view] * 2
+    steps: list[Step] = [arithmetic.unary, arithmetic.binary, arithmetic.binary, views.view] * 2
     steps += [views.movement, arithmetic.reduction, arithmetic.constant]
-    steps += [relations.repeat, relations.chain] * 3
+    steps += [relations.repeat, relations.chain, relations.chain] * 3
     if any(t.element is i1 for t in types):
         steps += [arithmetic.select, arithmetic.logical]
     if features.sums:

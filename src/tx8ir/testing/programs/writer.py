@@ -105,7 +105,7 @@ class Writer:
             self._habits[site] = [self.number(0, last) for _ in range(size)]
         preferred = self._habits[site]
         which = self.number(0, size)
-        number = preferred[which] if which < size else self.number(0, last)
+        number = preferred[which - 1] if which else self.number(0, last)
         return choices[number % len(choices)]
 
     def newest(self, found: Sequence[T]) -> T:
@@ -224,7 +224,8 @@ class Writer:
     def write(self, max_steps: int) -> None:
         """Draws and writes up to that many steps."""
         for _ in range(self.draw(st.integers(0, max_steps) | st.just(max_steps) | st.just(max_steps))):
-            self.take(self.by_habit("step", self.menu(self), 4))
+            if self.number(0, 9):  # a step that is left out is the simplest
+                self.take(self.by_habit("step", self.menu(self), 4))
 
     def take(self, step: Step) -> None:
         """Writes one step; operations may use what it makes from then on."""
