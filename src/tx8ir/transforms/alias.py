@@ -185,6 +185,7 @@ class AliasAnalysis:
         for component in reversed(order):
             self._link_callees(self._of_function[component[0]], called)
         self._written = {self._find(node) for u in self._universes() for node in u.written}
+        self._any_opaque = any(u.opaque for u in self._universes())
         self._external_roots = {self._find(node) for u in self._universes() for node in u.external}
 
     # -- questions ----------------------------------------------------------------------------------------------------
@@ -229,10 +230,14 @@ class AliasAnalysis:
 
     def is_written(self, value: Value) -> bool:
         """Whether anything in the function of `value`, or called there, may change what `value` holds at any time."""
-        storages = self.storages(value)
-        if not storages:
+        nodes = self._nodes.get(value)
+        if not nodes:
             return False
-        return not storages.isdisjoint(self._written) or self._universe_of(value).opaque
+        find, written = self._find, self._written
+        for node in nodes:
+            if find(node) in written:
+                return True
+        return self._any_opaque and self._universe_of(value).opaque
 
     def is_opaque(self, function: Operation) -> bool:
         """Whether `function` does something that is not known, and so may write any storage."""

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import enum
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import ClassVar, cast
+from typing import ClassVar, Final, cast
 
 import attrs
 
 from tx8ir.core import (
     Block,
-    Branch,
     Builder,
+    ConstantLike,
+    HasValueSemantics,
+    Inplace,
     Operation,
     Program,
+    Pure,
+    ReadOnly,
     TensorType,
     Value,
     ViewLike,
     at_location,
+    bulk,
     detached,
 )
 from tx8ir.dialects import builtin, func, pd, scf
 
 from .alias import AliasAnalysis
+from .copies import read_before, tensor_before
 from .pass_manager import Pass, register_pass
 from .tasks import Task, run_tasks
+from .value_flow import is_condition, values_given
 
 
 @register_pass
@@ -49,6 +58,12 @@ class FoldCopies(Pass):
     name: ClassVar[str] = "fold-copies"
 
     def run(self, program: Program) -> None:
+        with bulk():
+            self._run(program)
+
+    def _run(self, program: Program) -> None:
+        if not any(isinstance(v.type, TensorType) for op in program.module.walk() for v in _defined(op)):
+            return
         analysis = AliasAnalysis(program)
         for function in program.body:
             if isinstance(function, func.FuncOp):
@@ -64,7 +79,43 @@ class FoldCopies(Pass):
                 self.count("removed", _remove_unused(function, self.name))
 
 
+def _defined(op: Operation) -> Sequence[Value]:
+    """What `op` and its regions define: its results, and the arguments of its blocks."""
+    if not op.regions:
+        return op.results
+    return [*op.results, *(argument for region in op.regions for block in region.blocks for argument in block.args)]
+
+
 # --- what tensors hold, along the program -------------------------------------------------------------------------
+
+
+class _Kind(enum.Enum):
+    """What operations of a class do to what is known of tensors."""
+
+    HARMLESS = enum.auto()
+    READ = enum.auto()
+    COPY = enum.auto()
+    OTHER = enum.auto()
+
+
+_HARMLESS: Final = frozenset((Pure, ReadOnly, HasValueSemantics, ConstantLike))
+
+
+class _Kinds(dict[type[Operation], _Kind]):
+    """The kind of each class; found on first sight."""
+
+    __slots__ = ()
+
+    def __missing__(self, cls: type[Operation]) -> _Kind:
+        kind = _Kind.OTHER
+        if cls is builtin.ToVTensorOp:
+            kind = _Kind.READ
+        elif cls is builtin.ToTensorOp:
+            kind = _Kind.COPY
+        elif not cls.info.traits.isdisjoint(_HARMLESS) and Inplace not in cls.info.traits:
+            kind = _Kind.HARMLESS
+        self[cls] = kind
+        return kind
 
 
 class _Contents:
@@ -73,6 +124,7 @@ class _Contents:
     def __init__(self, analysis: AliasAnalysis, by: str) -> None:
         self.analysis = analysis
         self.by = by
+        self.kinds = _Kinds()
         self.folded = 0
         self.known: dict[Value, Value] = {}
         self.on_storage: dict[int, dict[Value, None]] = {}
@@ -80,18 +132,24 @@ class _Contents:
 
     def block(self, block: Block) -> Task:
         """Replace the reads in a block whose content is known."""
-        for op in list(block):
-            if isinstance(op, builtin.ToVTensorOp):
-                content = self.known.get(op.x)
+        kinds = self.kinds
+        for op in block:
+            kind = kinds[op.__class__]
+            if kind is _Kind.HARMLESS and not op.regions:
+                continue
+            if kind is _Kind.READ:
+                x = op.operands[0]
+                content = self.known.get(x)
                 if content is not None:
                     op.replace_with(content, self.by)
                     self.folded += 1
-                elif isinstance(op.x.type, TensorType):
-                    self._learn(op.x, op.out)
-            elif isinstance(op, builtin.ToTensorOp):
-                content = self.known.get(op.x) if isinstance(op.x.type, TensorType) else op.x
+                elif isinstance(x.type, TensorType):
+                    self._learn(x, op.results[0])
+            elif kind is _Kind.COPY:
+                x = op.operands[0]
+                content = self.known.get(x) if isinstance(x.type, TensorType) else x
                 if content is not None:
-                    self._learn(op.out, content)
+                    self._learn(op.results[0], content)
             elif op.regions:
                 if not isinstance(op, scf.IfOp):
                     self._forget(op)  # a later round of a loop sees what an earlier one wrote
@@ -179,7 +237,7 @@ class _Folding:
             return
         order = list(self.function.walk())
         for op in order:
-            for value in _chosen_by_control(op):
+            for value in _chosen_by_control(op) if op.regions or op.successors else ():
                 if self._is_stable(value) and self.kept.isdisjoint(self.analysis.storages(value)):
                     self.chosen.add(value)
         for value in self.chosen:
@@ -197,27 +255,26 @@ class _Folding:
         return value in self.chosen or (isinstance(value.type, TensorType) and not self.analysis.is_written(value))
 
     def _operands(self, op: Operation) -> None:
-        if op.interface(ViewLike) is not None:
+        uses = [use for use in op.op_operands if self._is_stable(use.value)]
+        if not uses or op.interface(ViewLike) is not None:
             return  # where a view is used, its shadow takes its place
+        reads = isinstance(op, (builtin.ToTensorOp, builtin.SetParameterOp, pd.FetchOp))  # and take vtensors as well
+        given = values_given(op)
         tensors: dict[Value, Value] = {}
-        for index, value in enumerate(op.operands):
-            if not self._is_stable(value):
-                continue
-            taken = _taken(op, index)
+        for use in uses:
+            value, index = use.value, use.index
             is_lost = not self._is_tensor(value)
             if (
-                any(target in self.chosen for target in taken)
-                or _reads_any(op)
-                or (is_lost and _is_condition(op, index))
+                reads
+                or any(target in self.chosen for target in given[index].targets)
+                or (is_lost and is_condition(op, index))
             ):
                 if value not in self.chosen:
-                    op.set_operand(index, self.shadow(value))
+                    use.set(self.shadow(value))
             elif is_lost:
                 if value not in tensors:
-                    shadow = self.shadow(value)
-                    with at_location(op.location), Builder.before(op):
-                        tensors[value] = builtin.to_tensor(shadow).out
-                op.set_operand(index, tensors[value])
+                    tensors[value] = tensor_before(self.shadow(value), op)
+                use.set(tensors[value])
 
     def _read(self, op: builtin.ToVTensorOp) -> None:
         value = op.x
@@ -243,21 +300,25 @@ class _Folding:
     def shadow(self, value: Value) -> Value:
         """What a stable tensor holds, as a vtensor that is made where the tensor is."""
         views: list[Value] = []
-        while value not in self.shadows:
+        found = self.shadows.get(value)
+        while found is None:
             op = value.defining_op
-            if op is None or op.interface(ViewLike) is None:
-                self.shadows[value] = self._made(value)
-            else:
+            if op is not None and op.interface(ViewLike) is not None:
                 views.append(value)
                 value = op.operands[0]
+                found = self.shadows.get(value)
+            elif isinstance(op, builtin.ToTensorOp) and not isinstance(op.x.type, TensorType):
+                found = op.x  # not to be kept: what it copies may be replaced yet
+            else:
+                found = self.shadows[value] = self._made(value)
         for result in reversed(views):
             op = cast(Operation, result.defining_op)
             if result not in self.shadows:
                 with at_location(op.location), Builder.after(op):
-                    shown = cast(ViewLike, op.interface(ViewLike)).forward(self.shadows[op.operands[0]])
+                    shown = cast(ViewLike, op.interface(ViewLike)).forward(found)
                 self.shadows.update(zip(op.results, shown, strict=True))
-            value = result
-        return self.shadows[value]
+            found = self.shadows[result]
+        return found
 
     def _place(self, copy: Operation, value: Value) -> None:
         """Put the copy of a tensor where the tensor comes from, behind the copies put there before."""
@@ -280,12 +341,7 @@ class _Folding:
         assert op is not None  # block arguments come from outside
         type_ = cast(TensorType, value.type).to_vtensor()
         if isinstance(op, builtin.ToTensorOp):
-            if not isinstance(op.x.type, TensorType):
-                return op.x
-            if self._is_stable(op.x):
-                return self.shadow(op.x)
-            with at_location(op.location), Builder.before(op):
-                return builtin.to_vtensor(op.x).out
+            return self.shadow(op.x) if self._is_stable(op.x) else read_before(op.x, op)
         with at_location(op.location), Builder.after(op):
             if isinstance(op, builtin.GetParameterOp):
                 return builtin.get_parameter(parameter=op.parameter, out=type_).out
@@ -307,38 +363,6 @@ def _chosen_by_control(op: Operation) -> list[Value]:
     return values
 
 
-def _taken(op: Operation, index: int) -> tuple[Value, ...]:
-    """The values that control flow gives operand `index` to."""
-    parent = op.parent_op
-    if isinstance(op, scf.WhileOp):
-        return (op.before.block.args[index],)
-    if isinstance(op, scf.ConditionOp) and isinstance(parent, scf.WhileOp) and index:
-        return (parent.after.block.args[index - 1], parent.results[index - 1])
-    if isinstance(op, scf.YieldOp) and isinstance(parent, scf.IfOp):
-        return (parent.results[index],)
-    if isinstance(op, scf.YieldOp) and isinstance(parent, scf.WhileOp):
-        return (parent.before.block.args[index],)
-    branch = op.interface(Branch)
-    if branch is None:
-        return ()
-    counts = [len(branch.successor_operands(i)) for i in range(len(op.successors))]
-    at = index - (len(op.operands) - sum(counts))  # the operands of successors are the last ones, in order
-    for count, block in zip(counts, op.successors, strict=True):
-        if 0 <= at < count:
-            return (block.args[at],)
-        at -= count
-    return ()
-
-
-def _reads_any(op: Operation) -> bool:
-    """Whether `op` reads its operand and takes a vtensor as well."""
-    return isinstance(op, (builtin.ToTensorOp, builtin.SetParameterOp, pd.FetchOp))
-
-
-def _is_condition(op: Operation, index: int) -> bool:
-    return index == 0 and (isinstance(op, (scf.IfOp, scf.ConditionOp)) or len(op.successors) > 1)
-
-
 def _comes_from_outside(value: Value) -> bool:
     op = value.defining_op
     return not isinstance(op, (builtin.ToTensorOp, builtin.GetParameterOp, pd.FeedOp)) and (
@@ -354,9 +378,11 @@ def _remove_unused(function: func.FuncOp, by: str) -> int:
     removed = 0
     ops = list(function.walk())
     feeds = Counter(op.feed_name for op in ops if isinstance(op, pd.FeedOp))
+    kinds = (builtin.ToTensorOp, builtin.ToVTensorOp, builtin.GetParameterOp, pd.FeedOp)
     for op in reversed(ops):
-        kinds = (builtin.ToTensorOp, builtin.ToVTensorOp, builtin.GetParameterOp, pd.FeedOp)
-        if (isinstance(op, kinds) or op.interface(ViewLike) is not None) and not any(r.has_uses for r in op.results):
+        if any(r.has_uses for r in op.results):
+            continue
+        if isinstance(op, kinds) or op.interface(ViewLike) is not None:
             if isinstance(op, pd.FeedOp):
                 if feeds[op.feed_name] == 1:
                     continue

@@ -12,13 +12,14 @@ reaches over both: the root itself is another storage in each round of the loops
 
 from __future__ import annotations
 
+import enum
 import heapq
 from collections.abc import Callable, Sequence
 from typing import Final, cast
 
 import attrs
 
-from tx8ir.core import Block, Operation, TensorType, Value, ViewLike
+from tx8ir.core import Block, Branch, Operation, TensorType, Value, ViewLike
 from tx8ir.dialects import builtin, func, pd, scf
 
 from .alias import AliasAnalysis
@@ -64,7 +65,7 @@ class Storage:
 
     Attributes:
         position: where the root is defined.
-        writes: the `pd.assign_` to known places on it.
+        writes: the in-place operations on known places on it.
         last_write: the position of the last write, and the loop it is in.
         last_use: the position of the last use of any kind.
         first_escape: the first position from which on it may be known under another name.
@@ -73,7 +74,7 @@ class Storage:
     """
 
     position: int
-    writes: list[pd.Assign_Op] = attrs.field(factory=list[pd.Assign_Op])
+    writes: list[pd.InplaceOp] = attrs.field(factory=list[pd.InplaceOp])
     last_write: tuple[int, int] = (-1, 0)
     last_use: int = -1
     first_escape: int = _NEVER
@@ -92,9 +93,39 @@ class _Passing:
     given: Given
 
 
-_READERS: Final = (builtin.ToVTensorOp, builtin.ToTensorOp, builtin.SetParameterOp, pd.FetchOp)
-"""Operations that read a tensor and give it to nobody else; they take vtensors as well."""
-_PASSING: Final = (scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
+class _Kind(enum.Enum):
+    """What operations of a class do with tensors."""
+
+    OTHER = enum.auto()
+    COPY = enum.auto()
+    VIEW = enum.auto()
+    READER = enum.auto()
+    WRITER = enum.auto()
+    CALL = enum.auto()
+    CONTROL = enum.auto()
+
+
+class _Kinds(dict[type[Operation], _Kind]):
+    """The kind of each class; found on first sight."""
+
+    __slots__ = ()
+
+    def __missing__(self, cls: type[Operation]) -> _Kind:
+        kind = _Kind.OTHER
+        if cls is builtin.ToTensorOp:
+            kind = _Kind.COPY
+        elif cls in (builtin.ToVTensorOp, builtin.SetParameterOp, pd.FetchOp):
+            kind = _Kind.READER
+        elif issubclass(cls, pd.InplaceOp):
+            kind = _Kind.WRITER
+        elif cls is func.CallOp:
+            kind = _Kind.CALL
+        elif cls in (scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp) or Branch in cls.info.interfaces:
+            kind = _Kind.CONTROL
+        elif ViewLike in cls.info.interfaces:
+            kind = _Kind.VIEW
+        self[cls] = kind
+        return kind
 
 
 class Places:
@@ -105,8 +136,8 @@ class Places:
         owned: the roots of storages that are written, every time while no other name is known for them, in order.
 
     Args:
-        function: its operations with value semantics work on vtensors, and `pd.assign_` is its only in-place operation.
-            It has no block that its entry does not reach.
+        function: its operations with value semantics work on vtensors, nothing uses the results of its in-place
+            operations, and it has no block that its entry does not reach.
         analysis: gives the alias analysis of the program; asked for only when there are calls with tensors.
 
     Cost: linear in the operations, times the depth of cycles of blocks.
@@ -121,9 +152,10 @@ class Places:
         self._incoming: dict[Value, list[_Passing]] = {}
         self._views: dict[Value, list[Operation]] = {}
         self._uses: list[tuple[Value, int, bool]] = []  # reads, and whether as a tensor
-        self._writes: list[tuple[pd.Assign_Op, int, int]] = []
+        self._writes: list[tuple[pd.InplaceOp, int, int]] = []
         self._escapes: list[tuple[Value, int]] = []
         self._passed: list[_Passing] = []
+        self._kinds = _Kinds()
         self._at = 0
         self._loop = 0
         self._loops: list[tuple[int, int]] = [(-1, 0)]  # where each starts, and the loop around it
@@ -226,44 +258,50 @@ class Places:
 
     def _operation(self, op: Operation) -> None:
         """Note what an operation without regions uses and gives."""
-        if isinstance(op, builtin.ToTensorOp) and not self._opaque:
-            self.places[op.out] = Place(op.out)
-            self._positions[op.out] = self._at
-            self._operands(op)
-        elif op.interface(ViewLike) is not None and not self._opaque:
+        kind = self._kinds[op.__class__]
+        if self._opaque:
+            kind = _Kind.OTHER if kind in (_Kind.COPY, _Kind.VIEW, _Kind.CALL) else kind
+        if kind is _Kind.COPY:
+            result = op.results[0]
+            self.places[result] = Place(result)
+            self._positions[result] = self._at
+        elif kind is _Kind.VIEW:
             base = op.operands[0]
             if isinstance(base.type, TensorType):
                 self._views.setdefault(base, []).append(op)
                 if base in self.places:
                     self._place(base, self.places[base])
-        elif isinstance(op, func.CallOp):
-            self._operands(op)
+            return
+        elif kind is _Kind.CALL:
             for result in op.results:
-                fresh = isinstance(result.type, TensorType) and self._analysis().is_fresh(result) and not self._opaque
-                self.places[result] = Place(result) if fresh else None
+                is_fresh = isinstance(result.type, TensorType) and self._analysis().is_fresh(result)
+                self.places[result] = Place(result) if is_fresh else None
                 self._positions[result] = self._at
         else:
-            self._operands(op)
             for result in op.results:
-                self.places[result] = None
+                if isinstance(result.type, TensorType):
+                    self.places[result] = None
+        self._operands(op)
 
     def _operands(self, op: Operation) -> None:
         uses = [use for use in op.op_operands if isinstance(use.value.type, TensorType)]
         if not uses:
             return
+        kind = self._kinds[op.__class__]
         if self._opaque:
             self._escapes += [(use.value, self._opaque[0]) for use in uses]
-        elif isinstance(op, _READERS):
+        elif kind is _Kind.READER or kind is _Kind.COPY:
             self._uses += [(use.value, self._at, False) for use in uses]
-        elif isinstance(op, pd.Assign_Op) and len(uses) == 1:
-            self._writes.append((op, self._at, self._loop))
-        elif isinstance(op, func.CallOp):
+        elif kind is _Kind.WRITER:
+            self._writes.append((cast(pd.InplaceOp, op), self._at, self._loop))
+            self._uses += [(use.value, self._at, False) for use in uses if use.index]
+        elif kind is _Kind.CALL:
             for use in uses:
                 if any(self._analysis().may_alias(use.value, result) for result in op.results):
                     self._escapes.append((use.value, self._at))
                 else:
                     self._uses.append((use.value, self._at, True))
-        elif op.successors or isinstance(op, _PASSING):
+        elif kind is _Kind.CONTROL:
             given = values_given(op)
             for use in uses:
                 self._pass_on(op, use.value, given[use.index])
@@ -370,7 +408,7 @@ class Places:
                 storage.last_use = max(storage.last_use, position)
                 storage.exposed = storage.exposed or exposes
         for op, position, loop in self._writes:
-            storage = self._storage(op.x, storages)
+            storage = self._storage(op.operands[0], storages)
             if storage is not None:
                 storage.writes.append(op)
                 storage.last_use = max(storage.last_use, position)

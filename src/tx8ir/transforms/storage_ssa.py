@@ -1,9 +1,10 @@
 """Static single assignment of storage: each write to storage that a function owns makes a new value of it.
 
-What storage holds is a variable in the sense of SSA construction: a `pd.assign_` to it or to a view of it defines it,
-and reading it or a view of it uses it. Where a definition of one way meets another, the value becomes a result of
-`scf.if`, a loop-carried value of `scf.while`, or an argument of the block where the ways of `cf` branches meet: of the
-blocks in the iterated dominance frontier of the definitions. Operations are then visited down the dominator tree.
+What storage holds is a variable in the sense of SSA construction: an in-place operation on it or on a view of it
+defines it, and reading it or a view of it uses it. Where a definition of one way meets another, the value becomes a
+result of `scf.if`, a loop-carried value of `scf.while`, or an argument of the block where the ways of `cf` branches
+meet: of the blocks in the iterated dominance frontier of the definitions. Operations are then visited down the
+dominator tree.
 
 Source: Cytron, Ferrante, Rosen, Wegman, Zadeck, Efficiently computing static single assignment form and the control
 dependence graph (TOPLAS 13, 1991); block arguments that no use needs are taken back, as in its section on dead code.
@@ -215,29 +216,31 @@ class StorageSsa:
         for argument in block.args:
             if argument in self._owned:
                 self._set(argument, argument)
+        owner = self._places.owner
         for op in list(block):
-            if op.__class__ is builtin.ToVTensorOp:
+            cls = op.__class__
+            if cls is builtin.ToVTensorOp:
                 self._read(cast(builtin.ToVTensorOp, op))
-            elif op.__class__ is builtin.ToTensorOp:
+            elif cls is builtin.ToTensorOp:
                 self._copy(cast(builtin.ToTensorOp, op))
-            elif op.__class__ is pd.Assign_Op:
-                self._write(cast(pd.Assign_Op, op))
-            elif op.__class__ is scf.IfOp:
+            elif cls is scf.IfOp:
                 yield self._if(cast(scf.IfOp, op))
-            elif op.__class__ is scf.WhileOp:
+            elif cls is scf.WhileOp:
                 yield self._while(cast(scf.WhileOp, op))
+            elif isinstance(op, pd.InplaceOp):
+                self._write(op)
             elif op.regions:
-                self._use(op)
                 for inner in op.walk():
                     self._use(inner)
-            elif not (op.successors or isinstance(op, (scf.YieldOp, scf.ConditionOp))):
-                if op.op_operands and self._owner(op.operands[0]) is not None and op.interface(ViewLike) is not None:
+            elif not (op.successors or cls in _ENDS):
+                if op.op_operands and owner(op.operands[0]) is not None and op.interface(ViewLike) is not None:
                     self._dead.append(op)
                     continue
                 self._use(op)
-                for result in op.results:
-                    if result in self._owned:
-                        self._set(result, result)
+                if cls is func.CallOp:
+                    for result in op.results:
+                        if result in self._owned:
+                            self._set(result, result)
 
     def _use(self, op: Operation) -> None:
         """Let an operation use what its owned operands are now."""
@@ -308,19 +311,37 @@ class StorageSsa:
         self._set(op.out, read_before(given, op) if isinstance(given.type, TensorType) else given)
         self._dead.append(op)
 
-    def _write(self, op: pd.Assign_Op) -> None:
-        place = self._places.place(op.x)
+    def _write(self, op: pd.InplaceOp) -> None:
+        """Make a new version of what an in-place operation writes; without an owner it stays."""
+        operands = op.operands
+        place = self._places.place(operands[0])
         if place is None or place.root not in self._owned:
             self._use(op)
             return
-        root, value, path = place.root, op.value, place.path()
+        root, path = place.root, place.path()
         bases = [self._content(cast(Place, step.base), op) for step in path]
+        if isinstance(op, pd.Assign_Op):
+            value = self._value(op.value, op)
+        else:
+            read = {value: self._value(value, op) for value in dict.fromkeys(operands)}
+            form = op.value_form([read[value] for value in operands])
+            value = cast(Block, op.parent).insert_before(form, op).results[0]
+        written = value
         if path:
             with at_location(op.location), Builder.before(op):
                 for step, base in zip(reversed(path), reversed(bases), strict=True):
                     value = step.view_like.inverse(base, step.index, value)
         self._set(root, value if root in self._plain else tensor_before(value, op))
+        if path and root in self._plain and len(results := cast(Operation, path[-1].view).results) == 1:
+            self._put(self._shown, results[0].owner, (value, (written,)))
         op.erase(self._by)
+
+    def _value(self, value: Value, anchor: Operation) -> Value:
+        """What a value is now, as a vtensor."""
+        place = self._places.place(value)
+        if place is not None and place.root in self._owned:
+            return self._content(place, anchor)
+        return read_before(value, anchor) if isinstance(value.type, TensorType) else value
 
     # -- structured control flow ---------------------------------------------------------------------------------------
 
@@ -408,3 +429,4 @@ def set_successor_operands(op: Operation, decides: Sequence[Value], groups: Sequ
 
 
 _ALL: Final = 1 << 60
+_ENDS: Final = (scf.YieldOp, scf.ConditionOp)

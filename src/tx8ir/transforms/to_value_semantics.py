@@ -38,12 +38,13 @@ class ToValueSemantics(Pass):
 
     1. What is taken from a list or dictionary that is made in the program is what was put in.
     2. An operation with value semantics on tensors reads them through `to_vtensor` and gives its results through
-       `to_tensor`. An in-place `foo_` becomes `foo` and `pd.assign_` of its result to the same tensor.
-    3. `pd.assign_` to storage that a function allocates (`to_tensor`, or a call that does) and owns goes away: from
-       there on the storage is a new value, and so are all its aliases. A write through views scatters back into what
-       they are views of, by their inverses; reading a view applies it to the storage as it is then. Storage written in
-       a branch or loop becomes a result of it and a loop-carried value; storage written on the ways to a block of
-       several predecessors becomes an argument of it (`storage_ssa`).
+       `to_tensor`.
+    3. An in-place `foo_` becomes `foo`. When the function allocates the storage written (by `to_tensor`, or a call that
+       does) and owns it, the storage is a new value from there on, and so are all its aliases; else `pd.assign_` writes
+       the result of `foo` to it. A write through views scatters back into what they are views of, by their inverses;
+       reading a view applies it to the storage as it is then. Storage written in a branch or loop becomes a result of
+       it and a loop-carried value; storage written on the ways to a block of several predecessors becomes an argument
+       of it (`storage_ssa`).
     4. Storage that control flow chooses between several (a branch, a loop, the argument of a block) is new storage when
        none of these is used any more (`places`).
 
@@ -51,11 +52,10 @@ class ToValueSemantics(Pass):
     it is written after a name for it was given away (to a list, a call that returns it, a branch or loop that chooses
     between it and storage that is still used), and when it is chosen from such storage.
 
-    Assumes: nothing. Blocks that the entry of a function does not reach are erased where another block may write.
-    Guarantees: no in-place operation but `pd.assign_` is left, none of storage that is owned and known; no operation
-    with value semantics has a tensor operand. Idempotent. Cost: linear (see `storage_ssa`). Statistics: `opened`
-    (lists, and what is taken from them), `wrapped`, `rewritten` (in-place operations), `owned` (storages that are
-    written no more), `unreachable` (blocks).
+    Assumes: nothing. Blocks that the entry of a function does not reach are erased. Guarantees: no in-place operation
+    but `pd.assign_` is left, none of storage that is owned and known; no operation with value semantics has a tensor
+    operand. Idempotent. Cost: linear (see `storage_ssa`). Statistics: `opened` (lists, and what is taken from them),
+    `wrapped`, `rewritten` (in-place operations), `owned` (storages that are written no more), `unreachable` (blocks).
     """
 
     name: ClassVar[str] = "to-value-semantics"
@@ -65,6 +65,9 @@ class ToValueSemantics(Pass):
             self._run(program)
 
     def _run(self, program: Program) -> None:
+        for function in program.body:
+            if isinstance(function, func.FuncOp) and len(function.body) > 1:
+                self.count("unreachable", _erase_unreachable(function.body, self.name))
         kinds = _Kinds()
         containers: list[Operation] = []
         inplace: list[pd.InplaceOp] = []
@@ -79,9 +82,12 @@ class ToValueSemantics(Pass):
                 values.append(op)
         self.count("opened", _open_lists(containers, self.name))
         self.count("wrapped", sum(map(_wrap, values)))
-        self.count("rewritten", sum(_rewrite_inplace(op, self.name) for op in inplace))
         if not inplace:
             return
+        for op in inplace:
+            op.results[0].replace_all_uses_with(op.operands[0])
+        self.count("rewritten", sum(not isinstance(op, pd.Assign_Op) for op in inplace))
+        rewritten: set[Operation] = set()
         known: list[AliasAnalysis] = []
 
         def analysis() -> AliasAnalysis:
@@ -91,12 +97,14 @@ class ToValueSemantics(Pass):
 
         for function in program.body:
             if isinstance(function, func.FuncOp):
-                if len(function.body) > 1:
-                    self.count("unreachable", _erase_unreachable(function.body, self.name))
                 places = Places(function, analysis)
                 if places.owned:
                     StorageSsa(function, places, self.name).run()
                     self.count("owned", len(places.owned))
+                    rewritten.update(op for storage in places.owned.values() for op in storage.writes)
+        for op in inplace:
+            if op not in rewritten:
+                _rewrite_inplace(op, self.name)
 
 
 class _Kind(enum.Enum):
@@ -178,13 +186,12 @@ def _read_operands(op: Operation, uses: Sequence[OpOperand]) -> bool:
     return bool(read)
 
 
-def _rewrite_inplace(op: pd.InplaceOp, by: str) -> int:
-    """`foo_` as `foo` and `pd.assign_`; 1 when it was not one already."""
+def _rewrite_inplace(op: pd.InplaceOp, by: str) -> None:
+    """`foo_` as `foo` and `pd.assign_`."""
     target = op.operands[0]
-    op.results[0].replace_all_uses_with(target)
     if isinstance(op, pd.Assign_Op):
         _read_operands(op, op.op_operands[1:])
-        return 0
+        return
     read: dict[Value, Value] = {}
     operands = op.operands
     for value in operands:
@@ -198,7 +205,6 @@ def _rewrite_inplace(op: pd.InplaceOp, by: str) -> int:
     )  # types are those of `foo_`: its result has the type of its first operand
     block.insert_before(write, op)
     op.erase(by)
-    return 1
 
 
 def _erase_unreachable(region: Region, by: str) -> int:
