@@ -47,6 +47,7 @@ from .pass_manager import (
 from .promise import Promise
 from .recognize_gelu import RecognizeGelu
 from .recognize_softmax import RecognizeSoftmax
+from .remove_dead_buffers import RemoveDeadBuffers
 from .remove_unused_functions import RemoveUnusedFunctions
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .sccp import Sccp
@@ -107,6 +108,7 @@ __all__ = [
     "RecognizeGelu",
     "RecognizeSoftmax",
     "register_pass",
+    "RemoveDeadBuffers",
     "RemoveUnusedFunctions",
     "rewrite_greedily",
     "RewritePattern",
