@@ -60,6 +60,26 @@ def test_layer_norm_normalises_each_slice(evaluate_op, shape, data):
         np.testing.assert_allclose(out, expected, rtol=1e-11, atol=1e-13)
 
 
+@given(shape=st.lists(st.integers(1, 4), min_size=1, max_size=4), data=st.data())
+def test_rms_norm_divides_each_slice_by_its_root_mean_square(evaluate_op, shape, data):
+    begin = data.draw(st.integers(0, len(shape) - 1))
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape)
+    size = math.prod(shape[begin:])
+    weight = rng.normal(size=[size] if data.draw(st.booleans()) else shape[begin:])
+    weighted = data.draw(st.booleans())
+    result = evaluate_op(
+        pd.rms_norm,
+        x, weight if weighted else None,
+        epsilon=1e-3,
+        begin_norm_axis=begin - data.draw(st.sampled_from([0, len(shape)])),
+    )  # fmt: skip
+    for row, out in zip(x.reshape(-1, size), result.reshape(-1, size), strict=True):
+        root = math.sqrt(math.fsum(v * v for v in row) / size + 1e-3)
+        factors = weight.ravel() if weighted else [1] * size
+        np.testing.assert_allclose(out, [v / root * w for v, w in zip(row, factors, strict=True)], rtol=1e-12)
+
+
 @given(shape=st.lists(st.integers(1, 4), min_size=1, max_size=3), data=st.data())
 def test_softmax_sums_to_one_along_its_axis(evaluate_op, shape, data):
     axis = data.draw(st.integers(-len(shape), len(shape) - 1))
@@ -101,6 +121,8 @@ def test_slices_without_elements(evaluate_op):
             "different element types: `x` bf16, `mean` f32, `variance` f32",
         ),
         (lambda: pd.layer_norm(value(2, 3, 4), value(4)), r"operand `scale` .*; expected shape \[3, 4\] or \[12\]"),
+        (lambda: pd.rms_norm(value(2, 3, 4), value(2)), r"operand `norm_weight` .*; expected shape \[4\] or \[4\]"),
+        (lambda: pd.rms_norm(value(2, 3), value(3, element=bf16)), "types: `x` f32, `norm_weight` bf16"),
         (lambda: pd.layer_norm(value(2, 3), begin_norm_axis=2), "`begin_norm_axis` is 2; expected -2 <= begin_norm"),
         (lambda: pd.softmax(value(2, 3), axis=2), "`axis` is 2; expected -2 <= axis < 2"),
     ],

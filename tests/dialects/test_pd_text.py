@@ -35,6 +35,7 @@ def every_operation(x, y, image, mask, ids):
     channels = pd.full(shape=(4,), value=1.0)
     pd.batch_norm(image, channels, channels, channels, channels)
     pd.layer_norm(x, None, y)
+    pd.rms_norm(x, y)
     pd.softmax(x)
     for reduction in (pd.sum, pd.mean, pd.max, pd.min):
         reduction(x, axis=(-1,), keepdim=True)

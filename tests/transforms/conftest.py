@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import tx8ir
 from tx8ir.core import Builder, FunctionType, Operation, Program, Type, Value, detached
 from tx8ir.dialects import func
 from tx8ir.interpreter import evaluate
@@ -69,6 +70,20 @@ def _assert_same(before: Program, after: Program, *, seed: int = 0, tolerance: f
             np.testing.assert_array_equal(np.signbit(a), np.signbit(b), err_msg=f"signs of {name}")
         else:
             np.testing.assert_allclose(b, a, rtol=0, atol=tolerance * max(1e-30, float(np.max(np.abs(a), initial=0))))
+
+
+def _cycles(program: Program) -> int:
+    executable = tx8ir.compile(program)
+    executable.run(_inputs(program, 0))
+    found = executable.report.run
+    assert found is not None
+    return found.sim.cycles
+
+
+@pytest.fixture(scope="session")
+def cycles() -> Callable[[Program], int]:
+    """`cycles(program)`: how many it takes on the simulated chip."""
+    return _cycles
 
 
 @pytest.fixture(scope="session")

@@ -139,6 +139,25 @@ def test_the_same_alternatives_in_two_places_are_the_same_operations(build: Buil
     assert rule.match(last(build(lambda a: pd.subtract(pd.exp(a), a), T)))
 
 
+def test_a_value_and_what_it_was_made_from_are_kept_apart(build: Build) -> None:
+    """The inner choice is the value of the outer one, or its operand; a third alternative sees the value again."""
+    inner = OneOf(Node(pd.ExpOp, x), Node(pd.TanhOp, x))
+    outer = OneOf(inner, Node(pd.AbsOp, inner), Node(pd.ReluOp, inner), y, Node(pd.FloorOp, y))
+    rule = Rule("r", OneOf(Node(pd.DivideOp, outer, Node(pd.LogOp, outer))), lambda found, rewriter: None)
+    for wrap in (pd.assign, pd.abs, pd.relu, pd.floor):
+
+        def body(a: Value, wrap=wrap) -> Operation:
+            once = wrap(pd.exp(a))
+            return pd.divide(once, pd.log(once))
+
+        root = last(build(body, T))
+        assert rule.match(root)
+        assert explain(rule, root).matched
+    found = rule.match(root)
+    assert found is not None
+    assert found["y"] is root.operands[0]
+
+
 def test_alternatives_nest(build: Build) -> None:
     cube = OneOf(
         Node(pd.PowOp, x, attributes={"y": 3.0}),

@@ -186,6 +186,53 @@ class Forms:
         )
         return self._half_of_one_plus(x, pd.tanh(argument).out)
 
+    def _variance(self, x: Value, axes: Sequence[int], epsilon: float) -> Value:
+        """Mean(x^2) + epsilon."""
+        mean = self.kept(pd.mean, self.square(x), axes)
+        return self.one_of(
+            lambda: self.commuted(pd.add, mean, self.full(epsilon)), lambda: pd.scale(mean, bias=epsilon)
+        )
+
+    def _normalized(self, x: Value, variance: Value, weight: Value | None) -> Value:
+        """X / sqrt(variance) * weight."""
+        multiply = pd.multiply
+        if weight is None:
+            return self.one_of(
+                lambda: pd.divide(x, self.root(variance)),
+                lambda: self.commuted(multiply, x, self.reciprocal_root(variance)),
+            )
+        return self.one_of(
+            lambda: self.commuted(multiply, self._normalized(x, variance, None), weight),
+            lambda: pd.divide(self.commuted(multiply, x, weight), self.root(variance)),
+            lambda: self.commuted(multiply, self.commuted(multiply, x, weight), self.reciprocal_root(variance)),
+            lambda: self.commuted(multiply, x, self.commuted(multiply, self.reciprocal_root(variance), weight)),
+        )
+
+    def rms_norm(self, x: Value, axes: Sequence[int], *, epsilon: float, weight: Value | None = None) -> Value:
+        """X / sqrt(mean(x^2) + epsilon) * weight."""
+        return self._normalized(x, self._variance(x, axes, epsilon), weight)
+
+    def layer_norm(
+        self,
+        x: Value,
+        axes: Sequence[int],
+        *,
+        epsilon: float,
+        scale: Value | None = None,
+        bias: Value | None = None,
+    ) -> Value:
+        """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
+        mean = self.kept(pd.mean, x, axes)
+        if scale is not None and bias is not None and self.choose(4) == 3:
+            variance = self._variance(pd.subtract(x, mean).out, axes, epsilon)
+            factor = self.commuted(pd.multiply, self.reciprocal_root(variance), scale)
+            offset = pd.subtract(bias, self.commuted(pd.multiply, mean, factor)).out
+            return self.commuted(pd.add, self.commuted(pd.multiply, x, factor), offset)
+        centred = pd.subtract(x, mean).out
+        again = self.one_of(lambda: centred, lambda: pd.subtract(x, mean))
+        scaled = self._normalized(centred, self._variance(again, axes, epsilon), scale)
+        return scaled if bias is None else self.commuted(pd.add, scaled, bias)
+
     def softmax(self, x: Value, axis: int, *, safe: bool) -> Value:
         """Softmax, of x - max(x) if `safe`."""
         powers = pd.exp(pd.subtract(x, self.kept(pd.max, x, (axis,))) if safe else x).out

@@ -46,6 +46,8 @@ from .pass_manager import (
 )
 from .promise import Promise
 from .recognize_gelu import RecognizeGelu
+from .recognize_layer_norm import RecognizeLayerNorm
+from .recognize_rms_norm import RecognizeRmsNorm
 from .recognize_softmax import RecognizeSoftmax
 from .remove_dead_buffers import RemoveDeadBuffers
 from .remove_unused_functions import RemoveUnusedFunctions
@@ -57,15 +59,12 @@ from .topological_sort import TopologicalSort
 from .unfuse_bn import UnfuseBn
 
 __all__ = [
-    "AutoMixedPrecision",
-    "Sccp",
-    "UnfuseBn",
-    "ConvertElementTypes",
     "AliasAnalysis",
     "all_passes",
     "AnalysisManager",
     "append_backward",
     "Atomic",
+    "AutoMixedPrecision",
     "canonicalization",
     "canonicalization_patterns",
     "Canonicalize",
@@ -74,6 +73,7 @@ __all__ = [
     "ConstantFold",
     "ConvergenceError",
     "ConvertDtype",
+    "ConvertElementTypes",
     "DeadCodeElimination",
     "describe_options",
     "Dtype",
@@ -106,6 +106,8 @@ __all__ = [
     "PipelineReport",
     "Promise",
     "RecognizeGelu",
+    "RecognizeLayerNorm",
+    "RecognizeRmsNorm",
     "RecognizeSoftmax",
     "register_pass",
     "RemoveDeadBuffers",
@@ -113,8 +115,10 @@ __all__ = [
     "rewrite_greedily",
     "RewritePattern",
     "Rewriter",
+    "Sccp",
     "StageReport",
     "ToInplace",
     "TopologicalSort",
     "ToValueSemantics",
+    "UnfuseBn",
 ]

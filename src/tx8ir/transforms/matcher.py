@@ -57,6 +57,7 @@ class Matcher:
         self.kinds = root_kinds(name, root)
         self._steps: list[AnyStep] = []
         self._filled: set[str] = set()
+        self._inside = 0  # how many choices
         self._unsure: set[str] = set()  # filled by some patterns of a `OneOf` only
         self._alternatives: dict[tuple[OneOf, frozenset[str]], Alternatives] = {}
         self._names: dict[str, Any] = {
@@ -200,12 +201,14 @@ class Matcher:
         steps: list[tuple[AnyStep, ...]] = []
         certain: list[frozenset[str]] = []
         possible: list[frozenset[str]] = []
+        self._inside += 1
         for pattern in choice.patterns:
             self._steps, self._filled, self._unsure = [], set(before), set(unsure)
             add(pattern, subject)
             steps.append(tuple(self._steps))
             certain.append(frozenset(self._filled - before))
             possible.append(frozenset((self._filled | self._unsure) - before - unsure))
+        self._inside -= 1
         self._steps, self._filled, self._unsure = outer, before, unsure
         return Alternatives(
             f"choice{len(self._alternatives)}",
@@ -313,15 +316,15 @@ class Matcher:
         elif isinstance(pattern, ResultOf):
             self._definer(pattern.node, value, pattern.index)
         elif isinstance(pattern, OneOf):
-            slot = self._choice_slots.setdefault(pattern, value)
+            slot = self._choice_slots.get(pattern) or self._new("v")
+            self._choice_slots[pattern] = slot
             self._require_sure(slot, "one of several patterns")
             if slot in self._filled:
                 self._same(slot, value, "one of several patterns")
                 return
             self._choice(pattern, value, self._pattern)
             self._filled.add(slot)
-            if slot != value:
-                self._copy(slot, value)
+            self._copy(slot, value)
         elif not pattern.name:
             subject = value if isinstance(pattern, Var) else self._constant(pattern, value, self._new("c"))
             for constraint in pattern.constraints:
@@ -330,7 +333,8 @@ class Matcher:
             name = pattern.name
             if not _alike_leaf(self._leaves.setdefault(name, pattern), pattern) or name in self._node_names:
                 raise TypeError(f"rule {self.name!r} uses the name {name!r} for two things")
-            slot = self._value_slots.setdefault(name, value)
+            slot = self._value_slots.get(name) or (self._new("v") if self._inside else value)
+            self._value_slots[name] = slot
             self._require_sure(slot, repr(name))
             if slot in self._filled:
                 self._same(slot, value, repr(name))
@@ -352,7 +356,7 @@ class Matcher:
             raise TypeError(f"rule {self.name!r} uses {what} again, which only some alternatives have")
 
     def _copy(self, slot: str, value: str) -> None:
-        """A name that another alternative has given to another slot."""
+        """Fills a slot of its own: that of a value, which may be another one in another alternative."""
 
         def explain(env: Env) -> None:
             env.slots[slot], env.paths[slot] = env.slots[value], env.paths[value]

@@ -124,6 +124,8 @@ CASES: dict[str, Case] = {
     "softmax of the first axis": Case({"x": X}, lambda x, p: pd.softmax(x, axis=0), ["Transpose", "Softmax", "Transpose"]),
     "layer norm": Case({"x": X}, lambda x, p: pd.layer_norm(x, scale=p("s"), bias=p("b"), begin_norm_axis=2), ["LayerNorm"], {"s": w(4), "b": w(4)}),
     "layer norm of two axes": Case({"x": X}, lambda x, p: pd.layer_norm(x, scale=p("s"), begin_norm_axis=1), ["Reshape", "LayerNorm", "Reshape"], {"s": w(3, 4)}),
+    "rms norm": Case({"x": X}, lambda x, p: pd.rms_norm(x, p("s")), ["Square", "Reduce", "Add", "Rsqrt", "Broadcast", "Mul", "Mul"], {"s": w(4)}),
+    "rms norm of two axes": Case({"x": X}, lambda x, p: pd.rms_norm(x, p("s"), begin_norm_axis=1), ["Reshape", "Square", "Reduce", "Add", "Rsqrt", "Broadcast", "Mul", "Mul", "Reshape"], {"s": w(12)}),
     # movement
     "pad": Case({"x": X}, lambda x, p: pd.pad(x, paddings=(0, 1, 2, 0, 1, 1), pad_value=-0.5), ["Concatenate", "Concatenate", "Concatenate"]),
     "pad of a constant": Case({"x": X}, lambda x, p: pd.add(x, pd.pad(p("c"), paddings=(0, 0, 0, 0, 0, 1))), ["Add"], {"c": w(2, 3, 3)}),

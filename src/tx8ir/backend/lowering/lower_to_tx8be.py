@@ -8,7 +8,7 @@ import attrs
 
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import main_block
-from tx8ir.backend.lowering import elementwise, movement, neural, reduction
+from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
 from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
 from tx8ir.backend.lowering.formats import check_formats
 from tx8ir.core import (
@@ -30,7 +30,7 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin, func, pd, tx8be
 from tx8ir.transforms.pass_manager import Pass, register_pass
 
-RULE_MODULES = (elementwise, movement, neural, reduction)
+RULE_MODULES = (composite, elementwise, movement, neural, reduction)
 """The modules whose import fills `RULES`."""
 
 Faults: TypeAlias = "list[tuple[Operation, str]]"
@@ -44,11 +44,11 @@ UNKNOWN = "Unknown"
 class LowerToTx8be(Pass):
     """Rewrites `main` in backend ops: Input per argument, the graph, Tuple and Output of the results.
 
-    One to one where there is a backend op; integer powers, split, gelu, grouped convolution and others decompose. A
-    bool value becomes a value mask (1.0/0.0) in the format that was compared. Scalars become `scalar` attributes, a
-    repeated row a rank-1 operand; other broadcasts of constants are expanded here, into new variables, those of
-    variables go through `Broadcast`. A constant row added to a `Gemm` or `Conv`, and a relu behind, fuse into it
-    when nothing else uses the value between.
+    One to one where there is a backend op; integer powers, split, gelu, grouped convolution, attention and others
+    decompose. A bool value becomes a value mask (1.0/0.0) in the format that was compared. Scalars become `scalar`
+    attributes, a repeated row a rank-1 operand; other broadcasts of constants are expanded here, into new variables,
+    those of variables go through `Broadcast`. A constant row added to a `Gemm` or `Conv`, and a relu behind, fuse into
+    it when nothing else uses the value between.
 
     Assumes: value semantics, one block, element types the TX8 computes in (`convert-dtype`), images NHWC and filters
     HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay.

@@ -1,4 +1,4 @@
-"""Lowering of reductions, pooling, softmax and layer normalisation."""
+"""Lowering of reductions, pooling, softmax and normalisations."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ from .inplace import (
 )
 from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
 from .matmul import MatmulOp
-from .norm import BatchNormOp, LayerNormOp, SoftmaxOp
+from .norm import BatchNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
 from .pool import Pool2dOp
 from .reduce import MaxOp, MeanOp, MinOp, ReductionOp, SumOp
 from .shape import (
@@ -163,6 +163,7 @@ fused_conv2d_add_act = FusedConv2dAddActOp
 pool2d = Pool2dOp
 batch_norm = BatchNormOp
 layer_norm = LayerNormOp
+rms_norm = RmsNormOp
 softmax = SoftmaxOp
 sum = SumOp
 mean = MeanOp
@@ -268,6 +269,7 @@ DIALECT = Dialect(
         Pool2dOp,
         BatchNormOp,
         LayerNormOp,
+        RmsNormOp,
         SoftmaxOp,
         SumOp,
         MeanOp,
@@ -426,6 +428,7 @@ __all__ = [
     "Pool2dOp",
     "BatchNormOp",
     "LayerNormOp",
+    "RmsNormOp",
     "SoftmaxOp",
     "SumOp",
     "MeanOp",
@@ -492,6 +495,7 @@ __all__ = [
     "pool2d",
     "batch_norm",
     "layer_norm",
+    "rms_norm",
     "softmax",
     "sum",
     "mean",

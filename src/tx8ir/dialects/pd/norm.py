@@ -21,6 +21,7 @@ from tx8ir.core import (
     RankedTensor,
     Result,
     Type,
+    Value,
     attribute,
     operand,
     optional_operand,
@@ -102,21 +103,7 @@ class LayerNormOp(Op, Compute, InferTypes, name="pd.layer_norm", traits=(Pure, H
     out: Result = result(doc="the type of `x`")
 
     def infer_types(self) -> tuple[Type, ...]:
-        x = tensor_operand(self, self.x, "x", kind="float")
-        begin = normalize_axis(self, self.begin_norm_axis, x.rank, attribute="begin_norm_axis")
-        normalised = x.shape[begin:]
-        flat = DYNAMIC if DYNAMIC in normalised else math.prod(normalised)
-        weights: dict[str, RankedTensor] = {}
-        for name in ("scale", "bias"):
-            value = getattr(self, name)
-            if value is None:
-                continue
-            weight = weights[name] = tensor_operand(self, value, name, kind="float")
-            in_shape = weight.rank == len(normalised) and all(map(extents_match, weight.shape, normalised))
-            if not in_shape and not (weight.rank == 1 and extents_match(weight.shape[0], flat)):
-                raise fail(self, f"operand `{name}` has type {weight}; expected shape {list(normalised)} or [{flat}]")
-        element = same_element(self, x=x, **weights)
-        return (make_type((x, *weights.values()), x.shape, element),)
+        return (_normalised_type(self, scale=self.scale, bias=self.bias),)
 
     def compute(self, x: NDArray[Any], *affine: NDArray[Any]) -> NDArray[Any]:
         scale, bias = _scale_and_bias(self, affine)
@@ -125,6 +112,45 @@ class LayerNormOp(Op, Compute, InferTypes, name="pd.layer_norm", traits=(Pure, H
         if scale is not None:
             out = out * scale.reshape(x.shape[begin:])
         return out if bias is None else out + bias.reshape(x.shape[begin:])
+
+
+class RmsNormOp(Op, Compute, InferTypes, name="pd.rms_norm", traits=(Pure, HasValueSemantics)):
+    """Division by the root mean square over the axes from `begin_norm_axis` to the last (arXiv:1910.07467).
+
+    out = x / sqrt(mean(x^2) + epsilon) * norm_weight. Of Paddle's operands it has these two, of its results the first.
+    """
+
+    x: Operand = operand(doc="[...]")
+    norm_weight: OptionalOperand = optional_operand(doc="the normalised shape, or flattened to rank 1; 1 if absent")
+    epsilon: float = attribute(default=1e-6)
+    begin_norm_axis: int = attribute(default=-1)
+    out: Result = result(doc="the type of `x`")
+
+    def infer_types(self) -> tuple[Type, ...]:
+        return (_normalised_type(self, norm_weight=self.norm_weight),)
+
+    def compute(self, x: NDArray[Any], norm_weight: NDArray[Any] | None = None) -> NDArray[Any]:
+        begin = self.begin_norm_axis % x.ndim
+        out = numerics.rms_norm(x, axes=tuple(range(begin, x.ndim)), epsilon=self.epsilon)
+        return out if norm_weight is None else out * norm_weight.reshape(x.shape[begin:])
+
+
+def _normalised_type(op: LayerNormOp | RmsNormOp, **weights: Value | None) -> RankedTensor:
+    """The type of what normalises `op.x` over its trailing axes; checks those weights that are there."""
+    x = tensor_operand(op, op.x, "x", kind="float")
+    begin = normalize_axis(op, op.begin_norm_axis, x.rank, attribute="begin_norm_axis")
+    normalised = x.shape[begin:]
+    flat = DYNAMIC if DYNAMIC in normalised else math.prod(normalised)
+    types: dict[str, RankedTensor] = {}
+    for name, value in weights.items():
+        if value is None:
+            continue
+        weight = types[name] = tensor_operand(op, value, name, kind="float")
+        in_shape = weight.rank == len(normalised) and all(map(extents_match, weight.shape, normalised))
+        if not in_shape and not (weight.rank == 1 and extents_match(weight.shape[0], flat)):
+            raise fail(op, f"operand `{name}` has type {weight}; expected shape {list(normalised)} or [{flat}]")
+    element = same_element(op, x=x, **types)
+    return make_type((x, *types.values()), x.shape, element)
 
 
 def _scale_and_bias(

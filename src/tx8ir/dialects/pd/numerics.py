@@ -75,6 +75,11 @@ def layer_norm(x: Array, *, axes: tuple[int, ...], epsilon: float) -> Array:
     return centred / np.sqrt(variance + epsilon)
 
 
+def rms_norm(x: Array, *, axes: tuple[int, ...], epsilon: float) -> Array:
+    """X / sqrt(mean(x^2) + epsilon), the mean over `axes`."""
+    return x / np.sqrt(mean(np.square(x), axes=axes, keepdims=True) + epsilon)
+
+
 # --- windows -------------------------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,54 @@
+"""Lowering of operations that stand for several others of the tensor dialect, as these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from tx8ir.backend.lowering.context import RULES, Lowering, lowers, ranked_type
+from tx8ir.core import Block, Builder, Op, Operation, Value
+from tx8ir.dialects import pd
+
+OpT = TypeVar("OpT", bound=Op)
+
+
+def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], Value]], Callable[[OpT], Value]]:
+    """Registers the decorated function: it writes operations of the tensor dialect, and gives the value that takes the
+    place of the result. These are lowered by their own rules, in order.
+    """
+
+    def register(decompose: Callable[[OpT], Value]) -> Callable[[OpT], Value]:
+        @lowers(kind)
+        def rule(ctx: Lowering, op: OpT) -> Sequence[Value]:
+            scratch = Block()
+            with Builder.at_end(scratch):
+                result = decompose(op)
+            try:
+                for part in scratch:
+                    if not isinstance(part, pd.FullOp):
+                        ctx.values.update(zip(part.results, RULES[type(part)](ctx, part), strict=True))
+                return [ctx.get(result)]
+            finally:
+                parts: list[Operation] = list(scratch)
+                for part in reversed(parts):
+                    part.erase(by="lower-to-tx8be")
+
+        assert rule is not None
+        return decompose
+
+    return register
+
+
+@lowers_as(pd.RmsNormOp)
+def lower_rms_norm(op: pd.RmsNormOp) -> Value:
+    """X * rsqrt(mean(x²) + epsilon) * weight, of the last axis; several normalised axes are flattened into one."""
+    kind = ranked_type(op.x)
+    begin = op.begin_norm_axis % kind.rank
+    size = math.prod(kind.shape[begin:])
+    x = op.x if begin == kind.rank - 1 else pd.reshape(op.x, shape=(*kind.shape[:begin], size)).out
+    square = pd.mean(pd.square(x), axis=(-1,), keepdim=True)
+    out = pd.multiply(x, pd.rsqrt(pd.scale(square, bias=op.epsilon)))
+    if op.norm_weight is not None:
+        out = pd.multiply(out, pd.reshape(op.norm_weight, shape=(size,)))
+    return pd.reshape(out, shape=kind.shape).out
