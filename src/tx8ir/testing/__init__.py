@@ -3,6 +3,7 @@
 - `check`: is what the simulator computed what the source program says? And does each pass of a pipeline keep it?
 - `assert_preserves`: the same of one pass, as an assertion that fails with the smallest program and a script.
 - `first_divergence`: the first value that the chip holds otherwise than the interpreter, and the instruction.
+- `Inspector`: a debugger that shows values of the graph by their names, from SPM or DDR.
 - `programs`: Hypothesis strategies for tensor programs that can be evaluated (needs the extra `test`).
 - `strategies`: Hypothesis strategies for types, attributes and whole programs (needs the extra `test`).
 - `dialect`: a small dialect with one of everything an operation can have, and a context that knows it.
@@ -14,6 +15,7 @@ from tx8ir.testing.counterexample import Counterexample, Failure, PassLike, Stag
 from tx8ir.testing.differential import CheckResult, OutputCheck, check_outputs, random_inputs, ulp
 from tx8ir.testing.divergence import Divergence, first_divergence
 from tx8ir.testing.inputs import draw_inputs
+from tx8ir.testing.inspector import Inspector
 from tx8ir.testing.observe import Difference, Observation, Promise, observe
 from tx8ir.testing.preserve import PipelineCheck, assert_preserves, check
 from tx8ir.testing.reduce import reduce_program
@@ -30,6 +32,7 @@ __all__ = [
     "draw_inputs",
     "Failure",
     "first_divergence",
+    "Inspector",
     "Observation",
     "observe",
     "OutputCheck",

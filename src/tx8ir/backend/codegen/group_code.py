@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import attrs
@@ -76,17 +76,19 @@ class GroupCode:
 
     def emit(self) -> int:
         """Everything else: loads, compute ops and store of every time step."""
-        made = 0
+        return sum(self.emit_steps())
+
+    def emit_steps(self) -> Iterator[int]:
+        """As `emit`, one time step after the other; gives the number of instructions of each."""
         for number, index in enumerate(self.steps.indices()):
-            made += self._loads(number, index, tx8be.LoadVarOp)
+            made = self._loads(number, index, tx8be.LoadVarOp)
             if number:
                 made += self._loads(number, index, tx8be.LoadConstOp)
             classes = self._classes(index)
             placed = self._placed(number)
             for k, op in enumerate(self.body.compute):
                 made += self._phase(classes, op, partial(self._compute, k, placed))
-            made += self._phase(classes, self.body.store, partial(self._store, placed))
-        return made
+            yield made + self._phase(classes, self.body.store, partial(self._store, placed))
 
     def _placed(self, number: int) -> list[int]:
         """The SPM address of every value in a time step."""
