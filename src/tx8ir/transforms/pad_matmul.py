@@ -39,8 +39,7 @@ class PadMatmulPattern(RewritePattern[pd.MatmulOp]):
         x, y, out = static_value(op.x), static_value(op.y), static_value(op.out)
         if x is None or y is None or out is None:
             return False
-        m_of_x, k_of_x = _axes(x.rank, swapped=op.transpose_x)
-        n_of_y, k_of_y = _axes(y.rank, swapped=not op.transpose_y)
+        (m_of_x, k_of_x), (k_of_y, n_of_y) = op.x_axes, op.y_axes
         block = out.element.format.block
         m, n, k = (block if size is None else size for size in self.blocks)
         add_m = 0 if m_of_x is None else self._missing(x.shape[m_of_x], m)
@@ -56,7 +55,7 @@ class PadMatmulPattern(RewritePattern[pd.MatmulOp]):
                 transpose_y=op.transpose_y,
             )
         )
-        cut = [axis for axis, added in _result_axes(out.rank, m_of_x, add_m, n_of_y, add_n) if added]
+        cut = [axis for axis, added in zip(op.out_axes, (add_m, add_n), strict=True) if axis is not None and added]
         result: Value = made.out
         if cut:
             ends = tuple(out.shape[axis] for axis in cut)
@@ -68,21 +67,6 @@ class PadMatmulPattern(RewritePattern[pd.MatmulOp]):
         """How much is added to an extent."""
         missing = -extent % block
         return missing if missing <= self.max_waste * (extent + missing) else 0
-
-
-def _axes(rank: int, *, swapped: bool) -> tuple[int | None, int]:
-    """The axes of an operand that the result keeps (a vector has none) and that is summed over, when the latter is the
-    last one, or the last but one if `swapped`.
-    """
-    if rank == 1:
-        return None, 0
-    return (rank - 1, rank - 2) if swapped else (rank - 2, rank - 1)
-
-
-def _result_axes(rank: int, m_of_x: int | None, add_m: int, n_of_y: int | None, add_n: int) -> list[tuple[int, int]]:
-    """Those axes of the result that are M and N, and what was added to each."""
-    added = [add for axis, add in ((m_of_x, add_m), (n_of_y, add_n)) if axis is not None]
-    return list(zip(range(rank - len(added), rank), added, strict=True))
 
 
 def _padded(value: Value, kind: VTensorType, added: dict[int | None, int], rewriter: Rewriter) -> Value:

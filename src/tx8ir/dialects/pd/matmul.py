@@ -39,6 +39,30 @@ class MatmulOp(Op, Compute, InferTypes, name="pd.matmul", traits=(Pure, HasValue
     transpose_y: bool = attribute(default=False)
     out: Result = result(doc="[..., M, N], without M or N if the operand is a vector")
 
+    @property
+    def x_axes(self) -> tuple[int | None, int]:
+        """The axes of `x` that are M (None for a vector) and K."""
+        rank = tensor_operand(self, self.x, "x").rank
+        if rank == 1:
+            return None, 0
+        return (rank - 1, rank - 2) if self.transpose_x else (rank - 2, rank - 1)
+
+    @property
+    def y_axes(self) -> tuple[int, int | None]:
+        """The axes of `y` that are K and N (None for a vector)."""
+        rank = tensor_operand(self, self.y, "y").rank
+        if rank == 1:
+            return 0, None
+        return (rank - 1, rank - 2) if self.transpose_y else (rank - 2, rank - 1)
+
+    @property
+    def out_axes(self) -> tuple[int | None, int | None]:
+        """The axes of the result that are M and N, None where `x` or `y` is a vector."""
+        rank = tensor_operand(self, self.out, "out").rank
+        n = None if self.y_axes[1] is None else rank - 1
+        m = None if self.x_axes[0] is None else rank - 1 - (n is not None)
+        return m, n
+
     def infer_types(self) -> tuple[Type, ...]:
         x = self._operand("x", transpose=self.transpose_x)
         y = self._operand("y", transpose=self.transpose_y)
