@@ -17,7 +17,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from tx8ir.core import Block, Branch, Builder, Operation, Region, TensorType, Type, Value, ViewLike, at_location
+from tx8ir.core import (
+    Block,
+    BlockArgument,
+    Branch,
+    Builder,
+    Operation,
+    Region,
+    TensorType,
+    Type,
+    Value,
+    ViewLike,
+    at_location,
+)
 from tx8ir.core.definition import SEGMENTS
 from tx8ir.core.dominance import Dominators
 from tx8ir.dialects import builtin, cf, func, pd, scf
@@ -153,10 +165,13 @@ class StorageSsa:
         added = self._added
         feeding: dict[Value, list[Value]] = {}
         needed: list[Value] = []
+        taken: dict[Operation, list[list[BlockArgument]]] = {}  # by each branch: the arguments of each successor
         deciding: dict[Operation, int] = {}
-        branches = [op for block in region.blocks if (op := block.last_op) is not None and op.successors]
-        for op in branches:
-            targets = [argument for block in op.successors for argument in block.args]
+        for op in [op for block in region.blocks if (op := block.last_op) is not None and op.successors]:
+            taken[op] = groups = [
+                [a for a in block.args if a.index not in self._dropped.get(block, ())] for block in op.successors
+            ]
+            targets = [argument for group in groups for argument in group]
             deciding[op] = len(op.operands) - len(targets)
             for value, target in zip(op.operands[deciding[op] :], targets, strict=True):
                 if value in added:
@@ -173,14 +188,11 @@ class StorageSsa:
             if argument in unused:
                 del unused[argument]
                 needed += feeding.get(argument, ())
-        if not unused:
-            return
-        for op in branches:
-            targets = [argument for block in op.successors for argument in block.args]
-            if any(target in unused for target in targets):
-                values = iter(op.operands[deciding[op] :])
-                kept = [[v for a, v in zip(b.args, values, strict=False) if a not in unused] for b in op.successors]
-                set_successor_operands(op, op.operands[: deciding[op]], kept)
+        for op, groups in taken.items() if unused else ():
+            values = iter(op.operands[deciding[op] :])
+            given = [[(argument, next(values)) for argument in group] for group in groups]
+            kept = [[value for argument, value in group if argument not in unused] for group in given]
+            set_successor_operands(op, op.operands[: deciding[op]], kept)
         for argument in unused:
             self._dropped.setdefault(cast(Block, argument.owner), set()).add(argument.index)
 
