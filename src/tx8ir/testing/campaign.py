@@ -74,7 +74,7 @@ def campaign(
     programs: SearchStrategy[Program],
     *,
     examples: int = 100,
-    promise: Promise = Promise.BITS,
+    promise: Promise | None = None,
     changed: float = 0.0,
 ) -> Campaign:
     """Asserts that a pass preserves what generated programs compute, and that it had something to do in them.
@@ -86,7 +86,7 @@ def campaign(
         pass_: a pass, a pipeline, or a function; see `preserve.PassLike`.
         programs: usually of `programs.tensor_programs`.
         examples: how many programs.
-        promise: what the pass promises to keep.
+        promise: what the pass is held to; without it, to its own promise.
         changed: the part of the programs, 0 to 1, that it must change at least.
 
     Raises:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program, detached
+from tx8ir.core.table import Table
 from tx8ir.transforms import Pass, PassManager
 
 from .observe import Promise
@@ -37,6 +39,11 @@ class Stage:
 
     name: str
     subject: Pass | Callable[[Program], object]
+
+    @property
+    def promise(self) -> Promise:
+        """What it promises to keep: a pass says it, a function keeps all."""
+        return self.subject.promise if isinstance(self.subject, Pass) else Promise.BITS
 
     def run(self, program: Program) -> None:
         """Changes the program, unverified. Raises what the pass raises."""
@@ -126,7 +133,7 @@ class Failure:
         return f"pass '{self.stage.name}' {what[self.kind]}: {self.message}"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Counterexample:
     """A program that a pass does not preserve, as small as it could be made.
 
@@ -134,15 +141,17 @@ class Counterexample:
         program: the program before the pipeline.
         stages: the pipeline.
         failure: what goes wrong.
-        promise: what was compared.
+        promise: what all passes were held to; None: each to its own promise.
         original: how many operations and passes there were before the reduction; None without one.
+        found_at: the place of the failing pass in the pipeline before the reduction.
     """
 
     program: Program
     stages: tuple[Stage, ...]
     failure: Failure
-    promise: Promise
+    promise: Promise | None = None
     original: tuple[int, int] | None = None
+    found_at: int = 0
 
     @property
     def operations(self) -> int:
@@ -163,7 +172,7 @@ class Counterexample:
             if line and line not in imports:
                 imports.append(line)
         pipeline = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
-        promise = "" if self.promise is Promise.BITS else f", promise=Promise.{self.promise.name}"
+        promise = "" if self.promise is None else f", promise=Promise.{self.promise.name}"
         lines = [f"# {line}" for line in str(self.failure).splitlines()] + [
             "import numpy as np",
             "from numpy import inf, nan",
@@ -182,6 +191,37 @@ class Counterexample:
         lines += [f"    {name!r}: {_array(array)}," for name, array in self.failure.inputs.items()]
         lines += ["}", f"assert_preserves({pipeline}, program, inputs=inputs{promise})", ""]
         return "\n".join(lines)
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The inputs it fails on, and the variables."""
+        inputs = tuple((name, _array(array)) for name, array in self.failure.inputs.items())
+        variables = tuple(
+            (name, _array(variable.numpy()), "yes" if variable.is_mutable else "no")
+            for name, variable in self.program.weights.items()
+        )
+        tables = (Table("inputs", ("name", "numbers"), inputs),)
+        return (*tables, Table("variables", ("name", "numbers", "mutable"), variables)) if variables else tables
+
+    def __repr__(self) -> str:
+        return f"<Counterexample of {_counted(self.operations, len(self.stages))}: {str(self.failure).splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        """What goes wrong, the program, its inputs; the program after the pass and the script fold away."""
+        folded = ((f"after '{self.failure.stage.name}'", self.failure.after), ("a script that fails", self.script))
+        shown = self.program._repr_html_()  # pyright: ignore[reportPrivateUsage]  # IPython's name
+        program = shown or f"<pre>{html.escape(str(self.program))}</pre>"
+        return "".join(
+            (
+                f"<p>{html.escape(str(self.failure))}</p>",
+                program,
+                *(table.to_html() for table in self.tables),
+                *(
+                    f"<details><summary>{html.escape(title)}</summary><pre>{html.escape(text)}</pre></details>"
+                    for title, text in folded
+                ),
+            )
+        )
 
     def __str__(self) -> str:
         parts = [str(self.failure), ""]

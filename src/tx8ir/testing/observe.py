@@ -22,7 +22,6 @@ FORMATS   Number formats may change, values may not: the evaluations in fp64, wh
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
@@ -34,19 +33,11 @@ from tx8ir.core import Operation, Program, RankedTensor, Value, scalar_type_of
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import Interpreter, Precision
 from tx8ir.transforms.effects import mutable_parameters
+from tx8ir.transforms.promise import Promise
 
 from .differential import RATIO, ulp
 
 Array: TypeAlias = NDArray[Any]
-
-
-class Promise(enum.Enum):
-    """What a pass promises to keep of every number a program gives; see the module."""
-
-    BITS = "bits"
-    VALUES = "values"
-    ROUNDING = "rounding"
-    FORMATS = "formats"
 
 
 @attrs.frozen(eq=False)

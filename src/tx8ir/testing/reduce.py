@@ -45,26 +45,44 @@ def count_operations(program: Program) -> int:
     return sum(not isinstance(op, hidden) for op in program.module.walk())
 
 
-def reduce_program(program: Program, fails: Callable[[Program], bool], *, max_trials: int = 1500) -> Program:
+ReductionProgress: TypeAlias = Callable[[int, int], object]
+"""Told of each smaller program that still fails: its operations, and how many programs were tried so far."""
+
+
+def reduce_program(
+    program: Program,
+    fails: Callable[[Program], bool],
+    *,
+    max_trials: int = 1500,
+    progress: ReductionProgress | None = None,
+) -> Program:
     """A copy of `program`, reduced as far as `fails` still holds; with public names for all arguments and results.
 
     Args:
         program: a program that fails. It is not changed.
         fails: told of a valid program; whether it fails in the way that is looked for. What it raises counts as no.
         max_trials: how often `fails` is asked at most.
+        progress: told of each step.
     """
     start = program.clone()
     main = start.main
     main.set_attribute("arg_names", tuple(start.inputs))
     main.set_attribute("result_names", tuple(start.outputs))
-    return _Reduction(start, fails, max_trials).run()
+    return _Reduction(start, fails, max_trials, progress).run()
 
 
 class _Reduction:
-    def __init__(self, program: Program, fails: Callable[[Program], bool], max_trials: int) -> None:
+    def __init__(
+        self,
+        program: Program,
+        fails: Callable[[Program], bool],
+        max_trials: int,
+        progress: ReductionProgress | None,
+    ) -> None:
         self.program = program
         self.fails = fails
-        self.trials_left = max_trials
+        self.max_trials = self.trials_left = max_trials
+        self.progress = progress
 
     def run(self) -> Program:
         steps = (
@@ -108,6 +126,8 @@ class _Reduction:
             return False
         if failing:
             self.program = candidate
+            if self.progress is not None:
+                self.progress(count_operations(candidate), self.max_trials - self.trials_left)
         return failing
 
     # --- the steps -------------------------------------------------------------------------------------------------
