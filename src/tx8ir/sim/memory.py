@@ -22,7 +22,7 @@ from tx8ir.target.formats import Format
 from tx8ir.target.layout import element_mask, pack, tensor_view, unpack
 
 from .errors import Fault, bytes_text
-from .rows import Array, Rows, shape_of
+from .rows import Array, Rows, Walk, shape_of
 from .scratch import Scratch
 from .stores import ByteStore, Part, make_part, rows_of
 
@@ -78,6 +78,8 @@ class Memory:
         self.spm = ByteStore("SPM", 0, target.tiles * target.spm_bytes, "spm", copies=target.tiles)
         self.segments = sorted(segments, key=lambda s: s.address)
         self._starts = [s.address for s in self.segments]
+        self._parts: dict[tuple[tuple[int, ...], int, Walk, tuple[int, ...]], Part] = {}
+        """What was placed in SPM, by addresses, run, walk and tiles."""
         self._tile_rows: dict[tuple[int, ...], Rows] = {}
         """By tiles: where their scratch-pads begin."""
         self.scratch = Scratch()
@@ -94,7 +96,12 @@ class Memory:
         """Find an access in memory. Raises Fault when bytes are out of range, reserved, or in no writable segment."""
         extent = access.extent
         if access.space is MemorySpace.SPM:
-            parts = (self._place_spm(access, extent, tiles),)
+            # Scratch-pads are small and programs long: what was found once, with its views and flags, is found again.
+            key = access.addresses, access.nbytes, access.walk, tiles
+            part = self._parts.get(key)
+            if part is None:
+                part = self._parts[key] = self._place_spm(access, extent, tiles)
+            parts = (part,)
         else:
             parts = self._place_ddr(access, extent, tiles)
         return _soiled(Placed(access, tiles, parts, extent))
@@ -191,10 +198,10 @@ class Memory:
             chosen = values if len(placed.parts) == 1 or np.ndim(values) == 0 else values[part.positions]
             part.save(chosen, values.dtype)
 
-    def destination(self, placed: Placed, format: Format) -> Array | None:
+    def destination(self, placed: Placed, dtype: np.dtype[Any]) -> Array | None:
         """The memory of a destination as a view like that of `load`, or None where its tiles need a scatter."""
         part, *others = placed.parts
-        return None if others else part.view(format.dtype)
+        return None if others else part.view(dtype)
 
     def copy(self, src: Placed, dst: Placed) -> None:
         """Copy bytes. Both walks have the same loops around the same runs, or one side is a single dense run."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tx8ir.target.formats import F16, F32, F64, TF32, Format
+from tx8ir.target.formats import F16, F32, F64, I32, TF32, Format
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -102,20 +102,43 @@ def _nearest_even(array: NDArray[Any], source: Format, destination: Format) -> N
     if destination in (F16, F32, F64):
         return array.astype(destination.dtype)
     # ml_dtypes takes every other type to bf16 through f32, which would round twice if f32 could not hold it.
-    if _holds(F32, source):
+    if source is I32:
+        single = _to_odd(array)
+    elif _holds(F32, source):
         single = array.astype(np.float32, copy=False)
-        return _to_tf32(single) if destination is TF32 else single.astype(destination.dtype)
-    return None
+    else:
+        return None
+    return _to_tf32(single) if destination is TF32 else single.astype(destination.dtype)
+
+
+def _to_odd(array: NDArray[np.int32]) -> NDArray[np.float32]:
+    """Integers as float32, so that rounding the result to at most 22 bits is rounding them.
+
+    Where float32 may not hold one, its lowest 7 bits become one bit above them that says whether they were all zero:
+    rounding to odd (Boldo and Melquiond, 2008).
+    """
+    single = array.astype(np.float32)
+    large = np.abs(single) >= np.float32(1 << 24)
+    if large.any():
+        whole = array[large]
+        sticky = ((whole & 127) != 0).astype(np.int32) << 7
+        single[large] = ((whole & ~127) | sticky).astype(np.float32)
+    return single
 
 
 def _to_tf32(array: NDArray[np.float32]) -> NDArray[np.float32]:
     """Round float32 to nearest even at 10 mantissa bits."""
     bits = array.view(np.uint32)
-    odd = (bits >> np.uint32(13)) & np.uint32(1)
-    rounded = (bits + (odd + np.uint32(0x0FFF))) & np.uint32(0xFFFFE000)
-    # A NaN must neither carry into the exponent nor lose its only bits: keep its upper payload and make it quiet.
-    quiet = (bits & np.uint32(0xFFFFE000)) | np.uint32(0x00400000)
-    return np.where(np.isnan(array), quiet, rounded).view(np.float32)
+    rounded = bits >> np.uint32(13)
+    rounded &= np.uint32(1)
+    rounded += np.uint32(0x0FFF)
+    rounded += bits
+    rounded &= np.uint32(0xFFFFE000)
+    nan = np.isnan(array)
+    if nan.any():
+        # A NaN must neither carry into the exponent nor lose its only bits: keep its upper payload and make it quiet.
+        rounded[nan] = (bits[nan] & np.uint32(0xFFFFE000)) | np.uint32(0x00400000)
+    return rounded.view(np.float32)
 
 
 def _round_float(
@@ -226,14 +249,18 @@ def _saturate_float(
     array: NDArray[Any], source: Format, destination: Format, rounding: Rounding, rng: np.random.Generator | None
 ) -> NDArray[Any]:
     """Round to integral values, saturate, NaN to 0."""
-    rounded = _round_to_integer(array.astype(np.float64 if source is F64 else np.float32), rounding, rng)
+    rounded = _round_to_integer(array.astype(np.float64 if source is F64 else np.float32, copy=False), rounding, rng)
     least, largest = _integer_range(destination)
-    # Compared with powers of two, which every floating type has exactly; it may not have `largest`.
-    above, below = rounded >= float(largest + 1), rounded < float(least)
-    inside = np.where(above | below | np.isnan(rounded), 0, rounded)
-    result = inside.astype(np.int8 if destination.is_packed else destination.dtype)
-    result[above] = largest
-    result[below] = least
+    nan = np.isnan(rounded)
+    if nan.any():
+        rounded[nan] = 0
+    # Compared with a power of two, which every floating type has exactly; it may not have `largest`.
+    above = rounded >= float(largest + 1) if largest > 1 << 22 else None
+    highest = float(np.nextafter(rounded.dtype.type(largest + 1), rounded.dtype.type(0)))
+    np.clip(rounded, float(least), min(highest, float(largest)), out=rounded)
+    result = rounded.astype(np.int8 if destination.is_packed else destination.dtype)
+    if above is not None and above.any():
+        result[above] = largest
     return result.astype(destination.dtype, copy=False)
 
 

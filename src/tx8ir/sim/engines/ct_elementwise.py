@@ -21,18 +21,17 @@ from tx8ir.dialects.tx8 import (
     UnaryOp,
 )
 from tx8ir.sim.memory import Placed
-from tx8ir.target.formats import F32, Format
+from tx8ir.target.formats import F16, F32, Format
 from tx8ir.target.rounding import Rounding
 
+from .blocks import blocks, is_displaced
 from .ct_peripheral import store_packed
-from .functions import BINARY, TRUTH, Float32, Function, narrow, simple, unary, widen
+from .functions import BINARY, HALF, TRUTH, Float32, Function, narrow, simple, unary, widen
 from .registry import Machine, Step, executes
 
 Array = NDArray[Any]
 Fold: TypeAlias = Callable[[tuple[Array, ...], Array], Iterator[tuple[tuple[Array, ...], Array]]]
 """Cuts and reshapes [tiles, elements] of sources and result so that they broadcast; the results are views."""
-
-_BLOCK = 1 << 16  # elements
 
 
 def _straight(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
@@ -40,7 +39,12 @@ def _straight(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple
 
 
 def _elementwise(
-    op: ElementwiseOp, compute: Function, *constants: Float32, passes: bool, fold: Fold = _straight
+    op: ElementwiseOp,
+    compute: Function,
+    *constants: Float32,
+    passes: bool,
+    fold: Fold = _straight,
+    direct: bool = False,
 ) -> Step:
     """A step that gives all sources as fp32, and `constants`, to `compute` and stores the result.
 
@@ -50,9 +54,10 @@ def _elementwise(
         constants: operands behind the sources, [1, 1].
         passes: whether `compute` takes several passes over its operands.
         fold: how sources and result are laid side by side.
+        direct: whether `compute` takes and gives the format itself, as it always does for f32.
     """
     format, rounding = Format.named(op.format), Rounding(op.rounding)
-    direct = format is F32  # nothing to round: NumPy may write the memory itself
+    direct = direct or format is F32  # nothing to round: NumPy may write the memory itself
     whole = rounding is Rounding.STOCHASTIC or (direct and not passes)  # random numbers are drawn in the order of all
     in_parts = not whole or fold is not _straight
 
@@ -61,8 +66,8 @@ def _elementwise(
         scratch = memory.scratch
         *operands, destination = placed
         sources = tuple([memory.load(p, format) for p in operands])
-        out = memory.destination(destination, format)
-        if out is not None and in_parts and any(_is_displaced(p, destination) for p in operands):
+        out = memory.destination(destination, format.dtype)
+        if out is not None and in_parts and any(is_displaced(p, destination) for p in operands):
             out = None  # a part would overwrite what the next one reads
         result = (
             np.empty((len(destination.tiles), destination.access.nbytes // format.bytes), format.dtype)
@@ -70,7 +75,7 @@ def _elementwise(
             else out
         )
         for folded, target in fold(sources, result):
-            for parts, to in ((folded, target),) if whole else _blocks(folded, target):
+            for parts, to in ((folded, target),) if whole else blocks(folded, target):
                 if direct:
                     compute((*parts, *constants), to, scratch)
                     continue
@@ -84,41 +89,16 @@ def _elementwise(
     return step
 
 
-def _blocks(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple[Array, ...], Array]]:
-    """Cut [tiles, n, ...] into blocks of about `_BLOCK` elements; an extent of 1 in a source serves all blocks."""
-    tiles, n = result.shape[:2]
-    row = result[0, 0].size
-    columns = min(n, max(1, _BLOCK // row))
-    rows = max(1, _BLOCK // (row * n))
-    if rows >= tiles and columns == n:
-        yield sources, result
-        return
-    for tile in range(0, tiles, rows):
-        for start in range(0, n, columns):
-            block = slice(tile, tile + rows), slice(start, start + columns)
-            yield tuple([s[block] if s.shape[1] == n else s[block[0]] for s in sources]), result[block]
-
-
-def _is_displaced(source: Placed, destination: Placed) -> bool:
-    """Whether a source shares bytes with the destination, but not element for element."""
-    for position in range(len(source.tiles)):
-        low, high = source.interval(position)
-        first, end = destination.interval(position)
-        if low < end and first < high and (low != first or high != end):
-            return True
-        if len(source.access.addresses) == len(destination.access.addresses) == 1:
-            break
-    return False
-
-
 _ONE_PASS = frozenset({"abs", "recip", "square", "sqrt", "neg", "sin", "cos", "tanh", "log2"})
 
 
 @executes(UnaryOp)
 def decode_unary(op: UnaryOp) -> Step:
     """`dst[i] = function(src[i])`."""
-    compute = unary(op.function, op.alpha, Format.named(op.format))
-    return _elementwise(op, compute, passes=op.function not in _ONE_PASS)
+    function, format = op.function, Format.named(op.format)
+    if format is F16 and function in HALF and op.rounding == Rounding.NEAREST_EVEN:
+        return _elementwise(op, HALF[function], passes=False, direct=True)
+    return _elementwise(op, unary(function, op.alpha, format), passes=function not in _ONE_PASS)
 
 
 @executes(BinaryVVOp)

@@ -26,6 +26,7 @@ from tx8ir.dialects.tx8 import (
 from tx8ir.sim.memory import Memory, Placed
 from tx8ir.target.formats import Format
 
+from .blocks import is_displaced
 from .functions import operand
 from .registry import Machine, Step, executes
 from .windows import pad, windows
@@ -42,11 +43,16 @@ def load_shaped(memory: Memory, placed: Placed, format: Format, shape: tuple[int
 
 
 def store_shaped(memory: Memory, placed: Placed, values: Array) -> None:
-    """Write a whole tensor [tiles, *shape] to either layout, behind a copy so that sources may lie where it goes."""
+    """Write a whole tensor [tiles, ...] to either layout; if dense, it may be a view of the bytes where it goes."""
     if placed.access.aligned is not None:
-        memory.store_tensor(placed, np.ascontiguousarray(values))
+        shape = placed.access.aligned.shape
+        memory.store_tensor(placed, np.ascontiguousarray(values).reshape(len(values), *shape))
+        return
+    out = memory.destination(placed, values.dtype)
+    if out is not None:
+        out.reshape(values.shape)[...] = values  # NumPy looks for shared bytes itself
     else:
-        memory.store(placed, values.reshape(len(values), -1).copy())
+        memory.store(placed, values.reshape(len(values), -1))
 
 
 def _move(op: MoveOp, move: Callable[[Array], Array]) -> Step:
@@ -95,8 +101,7 @@ def decode_img2col(op: Img2ColOp) -> Step:
     kernel, strides, pads, dilations, out_shape = op.kernel, op.strides, op.pads, op.dilations, op.out_shape
 
     def columns(x: Array) -> Array:
-        view = windows(pad(x, pads, np.zeros((), x.dtype)), kernel, strides, dilations, out_shape[1:3])
-        return view.reshape(len(x), *out_shape)
+        return windows(pad(x, pads, np.zeros((), x.dtype)), kernel, strides, dilations, out_shape[1:3])
 
     return _move(op, columns)
 
@@ -122,12 +127,19 @@ def decode_image_order(op: Nchw2NhwcOp | Nhwc2NchwOp) -> Step:
 def decode_concat(op: ConcatOp) -> Step:
     """Join two tensors."""
     format, axis, lhs_shape, rhs_shape = Format.named(op.format), AXES[op.axis] + 1, op.lhs_shape, op.rhs_shape
+    out_shape = op.out_shape
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         lhs, rhs, dst = placed
         memory = machine.memory
         parts = (load_shaped(memory, lhs, format, lhs_shape), load_shaped(memory, rhs, format, rhs_shape))
-        store_shaped(memory, dst, np.concatenate(parts, axis))
+        out = memory.destination(dst, format.dtype) if dst.access.aligned is None else None
+        if out is None or is_displaced(lhs, dst) or is_displaced(rhs, dst):
+            store_shaped(memory, dst, np.concatenate(parts, axis))
+            return
+        whole = out.reshape(len(out), *out_shape)
+        before, behind = np.split(whole, [lhs_shape[axis - 1]], axis)
+        before[...], behind[...] = parts
 
     return step
 

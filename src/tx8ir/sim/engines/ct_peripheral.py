@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from fractions import Fraction
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -135,25 +135,47 @@ def decode_lut(op: Lut16Op | Lut32Op) -> Step:
 # -- random numbers ---------------------------------------------------------------------------------------------------
 
 _GAMMA, _MIX1, _MIX2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_COLUMNS = 1 << 14
+"""Numbers of a tile that are made at a time."""
 
 
-def _mix(z: Words) -> Words:
-    """The output function of SplitMix64 (Steele, Lea, Flood 2014)."""
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    return z ^ (z >> np.uint64(31))
+def _mix(z: Words, shifted: Words) -> Words:
+    """The output function of SplitMix64 (Steele, Lea, Flood 2014), in place; `shifted` is room of the same shape."""
+    for shift, factor in ((30, _MIX1), (27, _MIX2)):
+        np.right_shift(z, np.uint64(shift), out=shifted)
+        z ^= shifted
+        z *= factor
+    np.right_shift(z, np.uint64(31), out=shifted)
+    z ^= shifted
+    return z
 
 
-def random_words(seed: int, tiles: tuple[int, ...], count: int) -> Words:
-    """64 random bits for each tile and element [tiles, count]; see `RandGenOp`."""
-    start = _mix(_mix(np.array([seed], np.uint64)) + np.array(tiles, np.uint64))
-    steps = np.arange(1, count + 1, dtype=np.uint64) * _GAMMA
-    return _mix(start[:, None] + steps)
+def random_words(seed: int, tiles: tuple[int, ...], count: int, start: int = 0) -> Words:
+    """64 random bits for each tile and `count` elements from `start` on [tiles, count]; see `RandGenOp`."""
+    one = np.array([seed], np.uint64)
+    first = _mix(one, np.empty_like(one)) + np.array(tiles, np.uint64)
+    first = _mix(first, np.empty_like(first))
+    steps = np.arange(start + 1, start + count + 1, dtype=np.uint64)
+    steps *= _GAMMA
+    words = first[:, None] + steps
+    return _mix(words, np.empty_like(words))
+
+
+def _pieces(seed: int, tiles: tuple[int, ...], count: int) -> Iterator[tuple[slice, slice, Words]]:
+    """The words of all tiles in pieces that stay in the cache: (tiles, elements, words)."""
+    rows = max(1, _COLUMNS * 2 // count)
+    for tile in range(0, len(tiles), rows):
+        for start in range(0, count, _COLUMNS):
+            columns = min(_COLUMNS, count - start)
+            words = random_words(seed, tiles[tile : tile + rows], columns, start)
+            yield slice(tile, tile + rows), slice(start, start + columns), words
 
 
 def _uniform(words: Words, bits: int) -> Float32:
     """In [0, 1), multiples of 2^-bits with at most 24 bits: exact in fp32."""
-    return np.ldexp((words >> np.uint64(64 - bits)).astype(np.float32), -bits)
+    top = (words >> np.uint64(64 - bits)).astype(np.int32).astype(np.float32)
+    top *= np.float32(2.0**-bits)
+    return top
 
 
 @executes(RandGenOp)
@@ -162,12 +184,17 @@ def decode_rand_gen(op: RandGenOp) -> Step:
     format, seed, count = Format.named(op.format), op.seed, op.count
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
-        words = random_words(seed, placed[0].tiles, count)
-        if format.is_float:
-            values = narrow(_uniform(words, format.mantissa_bits + 1), format)
-        else:
-            values = (words >> np.uint64(64 - format.bits)).astype(f"u{format.bytes}")
-        machine.memory.store(placed[0], values)
+        (dst,) = placed
+        dtype = format.dtype if format.is_float else np.dtype(f"u{format.bytes}")
+        out = machine.memory.destination(dst, dtype)
+        target = np.empty((len(dst.tiles), count), dtype) if out is None else out
+        for tiles, columns, words in _pieces(seed, dst.tiles, count):
+            if format.is_float:
+                target[tiles, columns] = narrow(_uniform(words, format.mantissa_bits + 1), format)
+            else:
+                target[tiles, columns] = words >> np.uint64(64 - format.bits)
+        if out is None:
+            machine.memory.store(dst, target)
 
     return step
 
@@ -176,12 +203,17 @@ def decode_rand_gen(op: RandGenOp) -> Step:
 def decode_elem_mask(op: ElemMaskOp) -> Step:
     """Drop elements at random and scale the others."""
     format, rounding = Format.named(op.format), Rounding(op.rounding)
-    seed, count, probability, scale = op.seed, op.count, op.probability, np.float32(op.scale)
+    seed, count, scale = op.seed, op.count, np.float32(op.scale)
+    # r >= probability in fp32, as a bound on the top bits of which r is made.
+    bits = F32.mantissa_bits + 1
+    least = np.uint64(math.ceil(float(np.float32(op.probability)) * (1 << bits)))
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        kept = _uniform(random_words(seed, dst.tiles, count), F32.mantissa_bits + 1) >= probability
-        result = np.where(kept, widen(machine.memory.load(src, format), format) * scale, np.float32(0))
+        result = np.multiply(widen(machine.memory.load(src, format), format), scale)
+        for tiles, columns, words in _pieces(seed, dst.tiles, count):
+            words >>= np.uint64(64 - bits)
+            np.copyto(result[tiles, columns], np.float32(0), where=words < least)
         machine.memory.store(dst, narrow(result, format, rounding, machine.rng))
 
     return step
@@ -192,21 +224,15 @@ def decode_elem_mask(op: ElemMaskOp) -> Step:
 
 def _samples(extent: int, out_extent: int, coordinates: str) -> tuple[NDArray[np.intp], NDArray[np.intp], Float32]:
     """For each output row: the two rows it lies between and its distance from the first; see `BilinearOp`."""
-    lower: list[int] = []
-    fractions: list[float] = []
-    for y in range(out_extent):
-        if coordinates == "half_pixel":
-            s = (y + Fraction(1, 2)) * Fraction(extent, out_extent) - Fraction(1, 2)
-        elif coordinates == "align_corners":
-            s = Fraction(y * (extent - 1), max(out_extent - 1, 1))
-        else:
-            s = Fraction(y * extent, out_extent)
-        s = min(max(s, Fraction(0)), Fraction(extent - 1))
-        i = s.numerator // s.denominator
-        lower.append(i)
-        fractions.append(float(s - i))
-    first = np.array(lower, np.intp)
-    return first, np.minimum(first + 1, extent - 1), np.array(fractions, np.float32)
+    y = np.arange(out_extent)
+    if coordinates == "half_pixel":
+        above, below = (2 * y + 1) * extent - out_extent, 2 * out_extent
+    elif coordinates == "align_corners":
+        above, below = y * (extent - 1), max(out_extent - 1, 1)
+    else:
+        above, below = y * extent, out_extent
+    first, rest = np.divmod(np.clip(above, 0, (extent - 1) * below), below)
+    return first, np.minimum(first + 1, extent - 1), (rest / below).astype(np.float32)
 
 
 def _combine(a: Float32, b: Float32, fraction: Float32) -> Float32:

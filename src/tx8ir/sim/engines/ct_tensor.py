@@ -17,6 +17,7 @@ from tx8ir.sim.memory import Placed
 from tx8ir.target.formats import Format
 from tx8ir.target.rounding import Rounding, convert
 
+from .blocks import blocks, is_displaced
 from .functions import Float32, narrow, operand, widen
 from .registry import Machine, Step, executes
 from .windows import pad, taps
@@ -34,7 +35,9 @@ def decode_reduce(op: ReduceOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        result: Float32 = ufunc.reduce(widen(machine.memory.load_tensor(src), format), axis=axes, keepdims=True)
+        result: Float32 = ufunc.reduce(
+            widen(machine.memory.look_at_tensor(src, "source"), format), axis=axes, keepdims=True
+        )
         if function == "avg":
             result /= terms
         machine.memory.store_tensor(dst, narrow(result, format))
@@ -54,7 +57,7 @@ def decode_pool(op: PoolOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        x = pad(widen(machine.memory.load_tensor(src), format), pads, neutral)
+        x = pad(widen(machine.memory.look_at_tensor(src, "source"), format), pads, neutral)
         views = (view for _, view in taps(x, kernel, strides, (1, 1), out_extents))
         result: Float32 = next(views).copy()
         for view in views:
@@ -78,7 +81,7 @@ def decode_channelnorm(op: ChannelNormOp) -> Step:
             dense = memory.load(src, format)
             memory.store_tensor(dst, dense.reshape(len(dense), *shape))
         else:
-            blocked = memory.load_tensor(src)
+            blocked = memory.look_at_tensor(src, "source")
             memory.store(dst, blocked.reshape(len(blocked), -1))
 
     return step
@@ -95,7 +98,7 @@ def decode_maskmove(op: MaskMoveOp) -> Step:
         chosen = operand(memory.load(mask, format), format) != np.zeros((), format.dtype)
         # Bits, not values: a move must not touch the payload of a NaN.
         values = memory.load_bits(src, format)
-        out = memory.destination(dst, format)
+        out = memory.destination(dst, format.dtype)
         if out is not None:
             np.copyto(out.view(values.dtype), values, where=chosen)
         else:
@@ -109,13 +112,20 @@ def decode_maskmove(op: MaskMoveOp) -> Step:
 def decode_convert(op: ConvertOp) -> Step:
     """Convert elements that lie at the spacing of the wider format."""
     source, destination, rounding = Format.named(op.src_format), Format.named(op.dst_format), Rounding(op.rounding)
-    dst_runs = destination.bytes < source.bytes  # then the destination is a walk over runs of one element
+    whole = rounding is Rounding.STOCHASTIC  # random numbers are drawn in the order of all elements
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        memory = machine.memory
         src, dst = placed
-        array = operand(machine.memory.load(src, source), source)
-        result = convert(array.reshape(len(array), -1), source, destination, rounding, machine.rng)
-        machine.memory.store(dst, result[..., None] if dst_runs else result)
+        array = memory.load(src, source)
+        array = array.reshape(len(array), -1)  # of spread elements, a view without the axis of runs
+        out = memory.destination(dst, destination.dtype)
+        shared = is_displaced(src, dst, ends_too=False)  # elements lie alike on both sides
+        target = np.empty(array.shape, destination.dtype) if out is None or shared else out.reshape(array.shape)
+        for (part,), to in (((array,), target),) if whole else blocks((array,), target):
+            to[...] = convert(operand(part, source), source, destination, rounding, machine.rng)
+        if out is None or shared:
+            memory.store(dst, target[..., None] if dst.access.walk else target)
 
     return step
 

@@ -136,6 +136,12 @@ _FUNCTIONS: dict[str, Function] = {
 _SHORT: dict[str, Function] = {name: simple(f) for name, f in {"ln": np.log, "pow2": np.exp2, "exp": np.exp}.items()}
 """What is enough for formats with fewer bits than fp32."""
 
+HALF: dict[str, Function] = {
+    **_SHORT,
+    **{name: simple(f) for name, f in {"log2": np.log2, "sin": np.sin, "cos": np.cos, "tanh": np.tanh}.items()},
+}
+"""Functions of NumPy from fp16 to fp16, rounded to nearest: within 1 ulp for all 65,536 operands."""
+
 
 def unary(function: str, alpha: float | None, format: Format) -> Function:
     """The function of one argument for operands of a format, its parameter bound if it has one."""

@@ -142,7 +142,7 @@ def _blocked_gemm(op: GemmOp, sums: _Sums) -> Step:
         lhs = memory.look_at_tensor(placed[0], "lhs")[:, :, 0, None]
         rhs = memory.load(placed[1], F32)
         tiles = len(rhs)
-        out = memory.destination(destination, F32)
+        out = memory.destination(destination, F32.dtype)
         place = None if out is None else out.reshape(tiles, *out_shape)
         rest = [memory.load(p, F32) for p in placed[2:-1]]
         direct = place if not rest and sums.activation == "none" else None
