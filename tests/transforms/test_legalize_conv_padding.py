@@ -200,10 +200,10 @@ LIMITED = f"{PASS}{{max-pad=1,symmetric=true}}"
 
 def test_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    campaign(LIMITED, programs, examples=100, promise=Promise.BITS, changed=9 / 10)
+    campaign(LIMITED, programs, examples=100, promise=Promise.BITS, changed=2 / 3)
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    campaign(LIMITED, programs, examples=5000, promise=Promise.BITS, changed=9 / 10)
+    campaign(LIMITED, programs, examples=5000, promise=Promise.BITS, changed=2 / 3)
