@@ -263,15 +263,11 @@ class _Folding:
         tensors: dict[Value, Value] = {}
         for use in uses:
             value, index = use.value, use.index
-            is_lost = not self._is_tensor(value)
-            if (
-                reads
-                or any(target in self.chosen for target in given[index].targets)
-                or (is_lost and is_condition(op, index))
-            ):
+            becomes_value = any(target in self.chosen for target in given[index].targets)
+            if reads or becomes_value or is_condition(op, index):
                 if value not in self.chosen:
                     use.set(self.shadow(value))
-            elif is_lost:
+            elif not self._is_tensor(value):
                 if value not in tensors:
                     tensors[value] = tensor_before(self.shadow(value), op)
                 use.set(tensors[value])
