@@ -82,15 +82,6 @@ def reciprocal_twice(program: Program) -> None:
 
 
 @on_values
-def square_root_squared(program: Program) -> None:
-    """Square(sqrt(x)) -> x: rounded, and NaN below 0."""
-    for op in find(program, pd.SquareOp):
-        inner = op.x.defining_op
-        if isinstance(inner, pd.SqrtOp):
-            op.replace_with(inner.x)
-
-
-@on_values
 def scale_after_bias(program: Program) -> None:
     """Scale * (x + bias) instead of scale * x + bias."""
     for op in find(program, pd.ScaleOp):

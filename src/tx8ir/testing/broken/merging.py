@@ -110,7 +110,7 @@ def feeds_merged(program: Program) -> None:
     """Feeds of one type are one: the name is taken for a runtime attribute."""
     seen: dict[tuple[object, ...], Operation] = {}
     for op in find(program, pd.FeedOp):
-        _merge(seen, (op.out.type,), op)
+        op.out.replace_all_uses_with(seen.setdefault((op.out.type,), op).results[0])
 
 
 # --- dropping --------------------------------------------------------------------------------------------------------
@@ -227,11 +227,10 @@ def parameter_reads_moved_to_the_front(program: Program) -> None:
 
 def _hoisted(program: Program, kind: type[Operation]) -> None:
     for loop in find(program, scf.WhileOp):
-        inside = set(loop.walk())
+        inside = {op.parent for op in loop.walk() if op is not loop}
         for region in loop.regions:
             for op in list(region.block):
-                known = all(v.defining_op is not None and v.defining_op not in inside for v in op.operands)
-                if isinstance(op, kind) and known:
+                if isinstance(op, kind) and not any(v.parent_block in inside for v in op.operands):
                     op.move_before(loop)
 
 

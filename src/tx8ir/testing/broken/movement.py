@@ -60,7 +60,9 @@ def slice_off_by_one(program: Program) -> None:
     for op in find(program, pd.SliceOp):
         extent = shape(op.input)[op.axes[0]]
         if len(op.axes) == 1 and 0 < op.ends[0] < extent:
-            op.set_attributes({"starts": (op.starts[0] + 1,), "ends": (op.ends[0] + 1,)})
+            low, high = op.starts[0] + 1, op.ends[0] + 1
+            op.set_attribute("starts", (low,))
+            op.set_attribute("ends", (high,))
 
 
 @on_values
@@ -114,28 +116,14 @@ def written_part_forgotten(program: Program) -> None:
 
 @on_values
 def reduction_over_the_wrong_axis(program: Program) -> None:
-    """Axes counted from the end after the reduced ones went: the last axis for the first."""
+    """The next axis reduced, where the result has the same shape."""
     for op in find(program, pd.ReductionOp):
-        if len(op.axis) == 1 and shape(op.x)[0] == shape(op.x)[-1]:
-            op.set_attribute("axis", (len(shape(op.x)) - 1 - op.axis[0],))
-
-
-@on_values
-def reduction_before_an_expand(program: Program) -> None:
-    """A reduction of what was expanded, done before: an axis that the expand adds counts the old ones wrong."""
-    for op in find(program, pd.ReductionOp):
-        inner = op.x.defining_op
-        if isinstance(inner, pd.ExpandOp) and is_value(op.out) and shape(inner.x) != shape(inner.out):
-            source = inner.x
-            if op.axis and max(op.axis) < len(shape(source)):
-                with_axis = op.axis
-                reduced = type(op)
-                swap(
-                    op,
-                    lambda op=op, x=source, axis=with_axis, kind=reduced: pd.expand(
-                        kind(x, axis=axis, keepdim=op.keepdim).out, shape=shape(op.out)
-                    ),
-                )
+        extents = shape(op.x)
+        if len(op.axis) == 1 and len(extents) > 1:
+            axis = op.axis[0] % len(extents)
+            other = (axis + 1) % len(extents)
+            if extents[:axis] + extents[axis + 1 :] == extents[:other] + extents[other + 1 :]:
+                op.set_attribute("axis", (other,))
 
 
 # --- lists and dictionaries ------------------------------------------------------------------------------------------

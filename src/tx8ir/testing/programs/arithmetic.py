@@ -79,13 +79,17 @@ def binary_kinds(writer: Writer, element: ScalarType) -> list[Any]:
 
 
 def logical(writer: Writer) -> Sequence[Value]:
-    """And, or of truth values."""
+    """And, or, not of truth values."""
     x = writer.value(lambda t: t.element is i1)
     if x is None:
         return ()
     y = writer.related(x, lambda t: t.element is i1 and broadcast(t.shape, ranked(x).shape)) or x
-    op: Any = writer.by_habit("logical", [pd.logical_and, pd.logical_or])
-    return writer.insert(lambda: op(x, y))
+    choices: list[Callable[[], Any]] = [
+        lambda: pd.logical_not(x),
+        lambda: pd.logical_and(x, y),
+        lambda: pd.logical_or(x, y),
+    ]
+    return writer.insert(writer.by_habit("logical", choices))
 
 
 def select(writer: Writer) -> Sequence[Value]:

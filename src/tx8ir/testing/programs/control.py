@@ -8,7 +8,7 @@ from tx8ir.core import Block, Builder, FunctionType, Operation, Region, SymbolRe
 from tx8ir.dialects import cf, func, pd, scf
 
 from .features import TRIPS
-from .writer import Writer
+from .writer import Step, Writer
 
 NESTING = 2
 """How many regions and functions are inside one another at most."""
@@ -51,6 +51,31 @@ def loop(writer: Writer) -> Sequence[Value]:
     count = _one_more(after, after.args[0])
     second = _ended(after, lambda: scf.yield_([count, *following]))
     return writer.insert(lambda: scf.WhileOp(inits, before=first, after=second, outputs=types))
+
+
+def around(writer: Writer, step: Step) -> None:
+    """Writes a step as it is, inside a branch that is taken or not, or inside a loop."""
+    features = writer.features
+    nests = writer.depth < NESTING
+    how = writer.one_of(["plain"] + ["branch"] * (features.branches and nests) + ["loop"] * (features.loops and nests))
+    if how == "plain":
+        step(writer)
+        return
+    block = Block()
+    if how == "branch":
+        condition = writer.condition()
+        step(writer.inside(block, writer.pool))
+        then = _ended(block, lambda: scf.yield_([]))
+        writer.insert(lambda: scf.IfOp(condition, then_region=then, else_region=Region(), outputs=()))
+        return
+    trips, first = writer.number(0, TRIPS), writer.filled((), 0.0, i32)
+    before, block = Block([first.type]), Block([first.type])
+    more = _less(before, before.args[0], trips)
+    head = _ended(before, lambda: scf.condition(more, before.args))
+    step(writer.inside(block, writer.pool))
+    count = _one_more(block, block.args[0])
+    body = _ended(block, lambda: scf.yield_([count]))
+    writer.insert(lambda: scf.WhileOp([first], before=head, after=body, outputs=[first.type]))
 
 
 def jump(writer: Writer) -> Sequence[Value]:

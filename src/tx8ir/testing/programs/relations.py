@@ -13,6 +13,7 @@ from tx8ir.core import Operation, RankedTensor, TensorType, Terminator, Value, i
 from tx8ir.dialects import builtin, pd
 
 from .arithmetic import binary_kinds, broadcast, unary, unary_choices
+from .control import around
 from .storage import write_to
 from .views import view_choices
 from .writer import Writer, ranked
@@ -86,8 +87,12 @@ def chain(writer: Writer) -> Sequence[Value]:
     assert op is not None
     if isinstance(op, pd.ElementwiseBinaryOp):
         return _binary_chain(writer, x, op)
+    if isinstance(op, pd.ViewOp):
+        views = view_choices(writer, x, (op.perm,) if isinstance(op, pd.TransposeOp) else ())
+        make = views[op.name] if op.name in views and writer.perhaps() else writer.one_of(list(views.values()))
+        return writer.insert(make)
     back = (ranked(op.operands[0]).element, *writer.features.elements)
-    make = {**unary_choices(writer, x, back), **view_choices(writer, x)}.get(op.name)
+    make = unary_choices(writer, x, back).get(op.name)
     return writer.insert(make) if make is not None else ()
 
 
@@ -103,13 +108,18 @@ def _binary_chain(writer: Writer, x: Value, op: Operation) -> Sequence[Value]:
 
 
 def look_write_look(writer: Writer) -> Sequence[Value]:
-    """Storage or a variable that is read, written, and read again in the same way."""
+    """Storage or a variable that is read, written, and read again in the same way.
+
+    The write may be inside a branch or a loop, or both the first read and the write.
+    """
     features = writer.features
-    name = writer.variable(mutable=True) if features.parameters and writer.perhaps() else None
-    if name is not None:
-        return _variable_looked_at(writer, *name)
-    if not features.aliases:
-        return ()
+    variable = writer.variable(mutable=True) if features.parameters and writer.perhaps() else None
+    if variable is not None:
+        return _variable_looked_at(writer, *variable)
+    return _storage_looked_at(writer) if features.aliases else ()
+
+
+def _storage_looked_at(writer: Writer) -> Sequence[Value]:
     x = writer.value(lambda t: isinstance(t, TensorType) and t.element is not i1)
     if x is None:
         y = writer.value(lambda t: t.element is not i1)
@@ -121,25 +131,36 @@ def look_write_look(writer: Writer) -> Sequence[Value]:
     looked_by = first[0].defining_op
     assert looked_by is not None
     through = first[0] if isinstance(first[0].type, TensorType) and writer.perhaps() else x
-    written = write_to(writer, through) if ranked(through).element is not i1 else write_to(writer, x)
+    target = through if ranked(through).element is not i1 else x
+    around(writer, lambda w: write_to(w, target))
     again: Operation = looked_by.clone()
     writer.block.append(again)
-    return (x, *first, *written, *again.results)
+    return (x, *first, *again.results)
 
 
 def _variable_looked_at(writer: Writer, name: str, type_: RankedTensor) -> Sequence[Value]:
     shared = writer.features.aliases and type_.element is not i1 and writer.number(0, 2) == 2
     out = type_.to_tensor() if shared else type_.to_vtensor()
-    first = writer.insert(lambda: builtin.get_parameter(parameter=name, out=out))[0]
-    if shared:
-        write_to(writer, first)
-    else:
-        if writer.perhaps():
-            content = writer.value_of(out)
+
+    def look(w: Writer) -> Value:
+        return w.insert(lambda: builtin.get_parameter(parameter=name, out=out))[0]
+
+    def write(w: Writer, seen: Value) -> Sequence[Value]:
+        if shared:
+            return write_to(w, seen)
+        if w.perhaps():
+            content = w.value_of(out)
         elif type_.element is i1:
-            content = writer.insert(lambda: pd.logical_not(first))[0]
+            content = w.insert(lambda: pd.logical_not(seen))[0]
         else:
-            content = writer.insert(lambda: pd.scale(first, scale=writer.literal(type_.element), bias=1.0))[0]
-        writer.insert(lambda: builtin.set_parameter(content, parameter=name))
+            content = w.insert(lambda: pd.scale(seen, scale=w.literal(type_.element), bias=1.0))[0]
+        return w.insert(lambda: builtin.set_parameter(content, parameter=name))
+
+    first: list[Value] = []
+    if writer.perhaps():
+        around(writer, lambda w: write(w, look(w)))
+    else:
+        first = [look(writer)]
+        around(writer, lambda w: write(w, first[0]))
     again = writer.insert(lambda: builtin.get_parameter(parameter=name, out=type_.to_vtensor()))[0]
-    return (first, again)
+    return (*first, again)

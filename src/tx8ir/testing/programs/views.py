@@ -15,8 +15,8 @@ from .arithmetic import stretches
 from .writer import Writer, ranked
 
 
-def view_choices(writer: Writer, x: Value) -> Mapping[str, Callable[[], Any]]:
-    """How a value can be looked at, by the name of the operation."""
+def view_choices(writer: Writer, x: Value, perms: Sequence[tuple[int, ...]] = ()) -> Mapping[str, Callable[[], Any]]:
+    """How a value can be looked at, by the name of the operation; `perms`: what transposes prefer."""
     shape = ranked(x).shape
     rank = len(shape)
     others: dict[str, Callable[[], Any]] = {
@@ -32,13 +32,18 @@ def view_choices(writer: Writer, x: Value) -> Mapping[str, Callable[[], Any]]:
         dropped = (axis,) if high == low + 1 and writer.perhaps() else ()
         return pd.slice(x, axes=(axis,), starts=(low,), ends=(high,), decrease_axis=dropped)
 
+    def permutation() -> tuple[int, ...]:
+        if perms and writer.perhaps():
+            return writer.one_of(perms)
+        return tuple(writer.draw(st.permutations(range(rank))))
+
     def split() -> Any:
         axis, low, _ = _part(writer, shape)
         return pd.split(x, sections=(low, -1) if low else (-1,), axis=axis)
 
     return {
         "pd.slice": slice_,
-        "pd.transpose": lambda: pd.transpose(x, perm=tuple(writer.draw(st.permutations(range(rank))))),
+        "pd.transpose": lambda: pd.transpose(x, perm=permutation()),
         **others,
         "pd.split": split,
         "pd.flatten": lambda: pd.flatten(x, start_axis=0, stop_axis=rank - 1),
