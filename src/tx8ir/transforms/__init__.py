@@ -53,6 +53,7 @@ from .remove_dead_buffers import RemoveDeadBuffers
 from .remove_unused_functions import RemoveUnusedFunctions
 from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
 from .sccp import Sccp
+from .simplify_control_flow import SimplifyControlFlow
 from .split_large_ops import SplitLargeOps
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
@@ -117,6 +118,7 @@ __all__ = [
     "RewritePattern",
     "Rewriter",
     "Sccp",
+    "SimplifyControlFlow",
     "SplitLargeOps",
     "StageReport",
     "ToInplace",

@@ -229,23 +229,19 @@ class _Motion:
             before.args[index].replace_all_uses_with(loop.operands[index])
         self._hoist_from(before)
         passed = condition_of(loop).values
-        forwarded = [index for index, value in enumerate(passed) if value.parent_block is not before]
-        for index in forwarded:
+        forwarded = {index: value for index, value in enumerate(passed) if value.parent_block is not before}
+        for index, value in forwarded.items():
             for gone in (after.args[index], loop.results[index]):
-                surroundings.renamed[gone] = passed[index]
-                gone.replace_all_uses_with(passed[index])
+                surroundings.renamed[gone] = value
+                gone.replace_all_uses_with(value)
         self._hoist_from(after)
         self.by.count("transparent", len(transparent))
         self.by.count("forwarded", len(forwarded))
-        if not transparent and not forwarded:
-            return loop
-        place = loop.prev_op
-        block = loop.parent
-        assert block is not None  # it was found in the program
-        surroundings.renamed |= without(loop, set(transparent), set(forwarded), self.by.name)
-        made = place.next_op if place is not None else block.first_op
-        assert isinstance(made, scf.WhileOp)
-        surroundings.captures[made] = surroundings.captures.pop(loop, [])
+        left = [result for result in loop.results if result.index not in forwarded]
+        made = without(loop, set(transparent), forwarded.keys(), self.by.name)
+        if made is not loop:
+            surroundings.renamed.update(zip(left, made.results, strict=True))
+            surroundings.captures[made] = surroundings.captures.pop(loop, [])
         return made
 
     def _hoist_from(self, block: Block) -> None:

@@ -19,13 +19,13 @@ def yield_of(loop: scf.WhileOp) -> scf.YieldOp:
     return cast(scf.YieldOp, loop.after.block.terminator)
 
 
-def without(loop: scf.WhileOp, carried: Collection[int], passed: Collection[int], by: str) -> dict[Value, Value]:
-    """Let a loop without some of its values take its place; the old results that are left, with the new ones.
+def without(loop: scf.WhileOp, carried: Collection[int], passed: Collection[int], by: str) -> scf.WhileOp:
+    """Let a loop without some of its values take its place, and give it; its results are those left, in order.
 
     O(values of the loop + those removed · those left of a block). The operations inside move.
 
     Args:
-        loop: is erased, when there is something to remove.
+        loop: is erased, when there is something to remove; else it stays.
         carried: which loop-carried values go: operands, arguments of `before`, operands of `scf.yield`. The arguments
             have no uses.
         passed: which passed values go: operands of `scf.condition`, arguments of `after`, results. Arguments and
@@ -33,7 +33,7 @@ def without(loop: scf.WhileOp, carried: Collection[int], passed: Collection[int]
         by: the pass.
     """
     if not carried and not passed:
-        return {}
+        return loop
     before, after = loop.before.block, loop.after.block
     condition, end = condition_of(loop), yield_of(loop)
     condition.set_operands([condition.condition, *_but(condition.values, passed)])
@@ -57,11 +57,10 @@ def without(loop: scf.WhileOp, carried: Collection[int], passed: Collection[int]
     block = loop.parent
     assert block is not None  # a loop of a program
     block.insert_before(made, loop)
-    renamed: dict[Value, Value] = dict(zip(kept, made.results, strict=True))
-    for old, new in renamed.items():
+    for old, new in zip(kept, made.results, strict=True):
         old.replace_all_uses_with(new)
     loop.erase(by)
-    return renamed
+    return made
 
 
 def _but(values: tuple[Value, ...], gone: Collection[int]) -> list[Value]:
