@@ -16,7 +16,7 @@ from tx8ir.cli.app import app
 from tx8ir.core import IrError, Operation, Program
 from tx8ir.dialects import pd
 from tx8ir.transforms import OperationPass, pass_base, register_pass
-from tx8ir.transforms.pass_manager import all_passes
+from tx8ir.transforms.pass_manager import all_passes, all_pipelines
 
 TWO_EXPS = """\
 module {
@@ -162,7 +162,7 @@ def test_timing_statistics_and_counts_are_tables_on_stderr(opt: Opt) -> None:
 def test_list_names_every_pass_with_options_and_patterns(opt: Opt) -> None:
     lines = opt("--list").stdout.splitlines()
     titles = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
-    assert [title.partition(" (")[0] for title in titles] == list(all_passes())
+    assert [title.partition(" (")[0] for title in titles] == [*all_pipelines(), *all_passes()]
     assert "loop-invariant-motion (licm)" in titles
     assert "    max-rewrites=none  an integer or none: the bound on rewrites, an error when hit;" in "\n".join(lines)
     assert any(line.startswith("    patterns: add_zero, ") for line in lines)

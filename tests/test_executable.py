@@ -176,8 +176,8 @@ def test_lower_stops_behind_a_stage() -> None:
 
 
 def test_lower_refuses_a_stage_that_is_none() -> None:
-    with pytest.raises(IrError, match="no stage is named 'inline'; stages are convert-dtype, nhwc"):
-        lower(tx8ir.parse(ADD_RELU), through="inline")
+    with pytest.raises(IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, to-value"):
+        lower(tx8ir.parse(ADD_RELU), through="unfuse-bn")
 
 
 def test_progress_hears_of_the_start_and_the_end_of_each_stage() -> None:

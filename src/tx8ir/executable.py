@@ -20,15 +20,17 @@ from tx8ir.backend.memory import allocate_ddr, allocate_spm
 from tx8ir.backend.search import shard_and_split
 from tx8ir.backend.target_options import PROFILES, target_with
 from tx8ir.core import DYNAMIC, IrError, Program, RankedTensor, ScalarType, Type
-from tx8ir.dialects import tx8
+from tx8ir.dialects import pd, tx8
 from tx8ir.sim import Simulator
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import F64
 from tx8ir.target.rounding import convert
 from tx8ir.transforms.pass_manager import Pass, PassManager, all_passes
+from tx8ir.transforms.preparation import PREPARATION, REQUIRED
 from tx8ir.viz.report import CompileReport, Report, RunReport, Stage
 
 Dtype = Literal["float32", "bfloat16", "float16"]
+GraphPasses = Literal["full", "required"]
 Grouping = Literal["fused", "single"]
 
 _ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
@@ -62,6 +64,8 @@ class CompileOptions:
 
     dtype: format of the floating-point computation; None keeps the formats of the program. Integers of 64 bits always
         become 32 bits wide, with a range check on the inputs of every run.
+    opt_graph: "full" runs every pass of `transforms.preparation`; "required" only those that bring programs into a form
+        the backend takes.
     opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
         SPM; "single" leaves one operation per group.
     """
@@ -69,6 +73,7 @@ class CompileOptions:
     dtype: Dtype | None = attrs.field(
         default=None, validator=attrs.validators.optional(attrs.validators.in_(_ELEMENT_OF_DTYPE))
     )
+    opt_graph: GraphPasses = attrs.field(default="full", validator=attrs.validators.in_(("full", "required")))
     opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
 
 
@@ -99,14 +104,20 @@ class Port:
 
 @attrs.frozen
 class Signature:
-    """Inputs and outputs of a program, in order, as its ``main`` function declares them."""
+    """Inputs and outputs of a program: arguments and results of ``main``, and behind them its feeds and fetches."""
 
     inputs: tuple[Port, ...] = attrs.field(converter=tuple)
     outputs: tuple[Port, ...] = attrs.field(converter=tuple)
 
     @classmethod
     def of(cls, program: Program) -> Signature:
-        """The signature of ``main``. Raises `IrError` when an input or output is not a tensor."""
+        """The signature of a program. Raises `IrError` when an input or output is not a tensor."""
+        inputs, outputs = dict(program.inputs), dict(program.outputs)
+        for op in program.main.walk():
+            if isinstance(op, pd.FeedOp):
+                inputs.setdefault(op.feed_name, op.out.type)
+            elif isinstance(op, pd.FetchOp):
+                outputs.setdefault(op.fetch_name, op.x.type)
 
         def ports(what: str, types: Mapping[str, Type]) -> list[Port]:
             found: list[Port] = []
@@ -116,17 +127,12 @@ class Signature:
                 found.append(Port(name, kind.shape, str(kind.element)))
             return found
 
-        return cls(ports("input", program.inputs), ports("output", program.outputs))
+        return cls(ports("input", inputs), ports("output", outputs))
 
 
 _STAGES: Final = (
-    "convert-dtype",
-    "nhwc",
-    "canonicalize",
-    "fold-transpose-into-matmul",
-    "constant-fold",
-    "cse",
-    "dce",
+    "value-signature",
+    *PREPARATION,
     "lower-to-tx8be",
     "layout-init",
     "layout-transmit",
@@ -157,8 +163,12 @@ def pipeline(
     if through is not None and through not in _STAGES:
         raise IrError(f"no stage is named '{through}'; stages are {', '.join(_STAGES)}")
     stages = _STAGES if through is None else _STAGES[: _STAGES.index(through) + 1]
+    left_out: set[str] = set()
+    if options.opt_graph == "required":
+        left_out |= set(PREPARATION) - REQUIRED
     if options.opt_group == "single":
-        stages = tuple(stage for stage in stages if stage != "group-fuse")
+        left_out.add("group-fuse")
+    stages = [stage for stage in stages if stage not in left_out]
     choices: dict[str, object] = _target_choices(target)
     if options.dtype is not None:
         choices["dtype"] = _ELEMENT_OF_DTYPE[options.dtype]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import tx8ir
 from tx8ir.core import IrError, Operation, Program, Variable, VTensorType, f32, structurally_equal
-from tx8ir.transforms import pass_base
+from tx8ir.transforms import pass_base, pipeline_text
 from tx8ir.transforms.instrumentation import Instrumentation
 from tx8ir.transforms.options import option
 from tx8ir.transforms.pass_manager import (
@@ -24,8 +24,10 @@ from tx8ir.transforms.pass_manager import (
     PassError,
     PassManager,
     all_passes,
+    all_pipelines,
     describe_options,
     register_pass,
+    register_pipeline,
 )
 
 TWO_FUNCTIONS = """
@@ -397,3 +399,43 @@ def test_a_pass_is_abstract() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Pass()  # type: ignore[abstract]
     assert VTensorType((1,), f32).rank == 1
+
+
+# --- pipelines with a name
+
+
+@pytest.fixture
+def pipelines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test registers is forgotten after it."""
+    monkeypatch.setattr(pipeline_text, "PIPELINES", dict(pipeline_text.PIPELINES))
+
+
+@pytest.mark.usefixtures("pipelines")
+def test_the_name_of_a_pipeline_stands_for_its_passes() -> None:
+    register_pipeline("test-cleanup", "func.func(canonicalize,cse){max-iterations=4},dce")
+    register_pipeline("test-cleanup", "func.func(canonicalize,cse){max-iterations=4},dce")  # the same again
+    register_pipeline("test-twice", "test-cleanup,test-cleanup")
+    manager = PassManager.parse("inline,func.func(cse),test-twice")
+    cleanup = "func.func(canonicalize,cse){max-iterations=4},dce"
+    assert str(manager) == f"inline,func.func(cse),{cleanup},{cleanup}"
+    assert all_pipelines()["test-twice"] == "test-cleanup,test-cleanup"
+
+
+@pytest.mark.usefixtures("pipelines")
+@pytest.mark.parametrize(
+    ("name", "text", "error", "message"),
+    [
+        ("Clean Up", "cse", ValueError, "not words of a-z0-9"),
+        ("cse", "dce", ValueError, "taken by a pass"),
+        ("prepare", "dce", ValueError, "taken by the pipeline to-value-semantics,fold-copies"),
+        ("test-loop", "cse,test-loop", PassError, "no pass is named 'test-loop'"),
+    ],
+)
+def test_names_of_pipelines_are_free_and_their_text_is_right(name: str, text: str, error: type, message: str) -> None:
+    with pytest.raises(error, match=message):
+        register_pipeline(name, text)
+
+
+def test_a_pipeline_has_no_options() -> None:
+    with pytest.raises(PassError, match="column 8: 'prepare' is a pipeline, which has no options"):
+        PassManager.parse("prepare{dtype=f32}")

@@ -29,6 +29,7 @@ from tx8ir.transforms.pass_manager import (
     PassManager,
     all_passes,
     all_patterns,
+    all_pipelines,
     describe_options,
 )
 
@@ -231,7 +232,9 @@ def _instruments(*, print_after_change: bool, print_ir_after_all: bool, print_di
 
 
 def describe_passes() -> Iterator[str]:
-    """Every registered pass: name, first sentence, options, patterns."""
+    """Every named pipeline, and every registered pass: name, first sentence, options, patterns."""
+    for name, text in all_pipelines().items():
+        yield f"{name}: the pipeline {text}"
     for name, cls in all_passes().items():
         aliases = f" ({', '.join(cls.aliases)})" if cls.aliases else ""
         yield f"{name}{aliases}: {summary(cls)}"

@@ -40,10 +40,13 @@ from .pass_manager import (
     PipelineReport,
     StageReport,
     all_passes,
+    all_pipelines,
     describe_options,
     option,
     register_pass,
+    register_pipeline,
 )
+from .preparation import PREPARATION
 from .promise import Promise
 from .recognize_gelu import RecognizeGelu
 from .recognize_layer_norm import RecognizeLayerNorm
@@ -63,6 +66,7 @@ from .unfuse_bn import UnfuseBn
 __all__ = [
     "AliasAnalysis",
     "all_passes",
+    "all_pipelines",
     "AnalysisManager",
     "append_backward",
     "Atomic",
@@ -106,12 +110,14 @@ __all__ = [
     "PassRun",
     "pattern",
     "PipelineReport",
+    "PREPARATION",
     "Promise",
     "RecognizeGelu",
     "RecognizeLayerNorm",
     "RecognizeRmsNorm",
     "RecognizeSoftmax",
     "register_pass",
+    "register_pipeline",
     "RemoveDeadBuffers",
     "RemoveUnusedFunctions",
     "rewrite_greedily",

@@ -105,9 +105,11 @@ class OperationPass(Pass):
             self.run_on(op, program)
 
 
-_NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _REGISTRY: Final[dict[str, type[Pass]]] = {}
 _ALIASES: Final[dict[str, type[Pass]]] = {}
+PIPELINES: Final[dict[str, str]] = {}
+"""The text of pipelines by name; `pipeline_text.register_pipeline` adds to it."""
 
 _P = TypeVar("_P", bound="type[Pass]")
 
@@ -120,8 +122,10 @@ def register_pass(cls: _P) -> _P:
     """
     name = cls.name
     for word in (name, *cls.aliases):
-        if not _NAME.fullmatch(word):
+        if not NAME.fullmatch(word):
             raise TypeError(f"pass name {word!r} of {cls.__qualname__} is not words of a-z0-9 joined by hyphens")
+        if word in PIPELINES:
+            raise TypeError(f"pass name {word!r} of {cls.__qualname__} is taken by a pipeline")
         taken = find_pass(word)
         if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
             raise TypeError(

@@ -19,9 +19,17 @@ from tx8ir.core import Program
 
 from .instrumentation import VerifyEach
 from .options import Option, describe_options, option
-from .pass_base import OperationPass, Pass, PassError, all_passes, all_patterns, find_pass, register_pass
+from .pass_base import (
+    OperationPass,
+    Pass,
+    PassError,
+    all_passes,
+    all_patterns,
+    find_pass,
+    register_pass,
+)
 from .pipeline import Engine, Instrumentation, Nest, OnStage, PassRun, StageReport
-from .pipeline_text import parse_pipeline
+from .pipeline_text import all_pipelines, parse_pipeline, register_pipeline
 from .transaction import Snapshot
 
 __all__ = [
@@ -39,10 +47,12 @@ __all__ = [
     "StageReport",
     "all_passes",
     "all_patterns",
+    "all_pipelines",
     "describe_options",
     "find_pass",
     "option",
     "register_pass",
+    "register_pipeline",
 ]
 
 

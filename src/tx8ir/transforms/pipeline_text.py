@@ -9,25 +9,48 @@ r"""Pipelines as text. The grammar (blanks are free between tokens):
     value    ::= word | '"' string with \-escapes '"' | "[" [value ("," value)*] "]"
 
 `kind` is the name of an operation such as `func.func`, or `any`. The options of a pass are the fields of its class,
-those of a nest the fields of `Nest` (`max-iterations`); underscores are written as hyphens.
+those of a nest the fields of `Nest` (`max-iterations`); underscores are written as hyphens. The name of a pipeline
+(`register_pipeline`) stands for its passes.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
+import types
 import typing
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from .options import OptionValue, Quoted, option_fields, read_value, type_in_words
-from .pass_base import Pass, PassError, all_passes, find_pass
+from .pass_base import NAME, PIPELINES, Pass, PassError, all_passes, find_pass
 from .pipeline import Nest
 
 
 def parse_pipeline(text: str) -> tuple[Pass, ...]:
     """The passes that `text` describes. Raises `PassError` with the column, and with what exists, when it is wrong."""
     return _Parser(text).run()
+
+
+def register_pipeline(name: str, text: str) -> None:
+    """Makes a pipeline available under a name, in other pipelines too.
+
+    Raises `PassError` when the text is wrong, `ValueError` when the name is not words of a-z0-9 joined by hyphens, or
+    that of a pass or of a pipeline with another text.
+    """
+    if not NAME.fullmatch(name):
+        raise ValueError(f"pipeline name {name!r} is not words of a-z0-9 joined by hyphens")
+    if find_pass(name) is not None:
+        raise ValueError(f"pipeline name {name!r} is taken by a pass")
+    if PIPELINES.get(name, text) != text:
+        raise ValueError(f"pipeline name {name!r} is taken by the pipeline {PIPELINES[name]}")
+    parse_pipeline(text)  # what it names exists, so it cannot contain itself
+    PIPELINES[name] = text
+
+
+def all_pipelines() -> Mapping[str, str]:
+    """The text of every named pipeline, in alphabetical order of names."""
+    return types.MappingProxyType(dict(sorted(PIPELINES.items())))
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
@@ -91,7 +114,7 @@ class _Parser:
                 if self.peek()[:2] != ("mark", ")"):
                     continue
             else:
-                done.append(self.one_pass(name, at))
+                done.extend(self.named(name, at))
             while open_nests and self.accept(")"):
                 kind, start, around = open_nests.pop()
                 around.append(self.nest(kind, start, done))
@@ -106,10 +129,18 @@ class _Parser:
             ended = True
         return tuple(done)
 
-    def one_pass(self, name: str, at: int) -> Pass:
+    def named(self, name: str, at: int) -> tuple[Pass, ...]:
+        """The pass of that name, or the passes of the pipeline."""
         cls = find_pass(name)
-        if cls is None:
-            raise self.error(f"no pass is named '{name}'{_did_you_mean(name, all_passes())}", at, name)
+        if cls is not None:
+            return (self.one_pass(cls, name, at),)
+        if name not in PIPELINES:
+            raise self.error(f"no pass is named '{name}'{_did_you_mean(name, (*all_passes(), *PIPELINES))}", at, name)
+        if self.peek()[:2] == ("mark", "{"):
+            raise self.error(f"'{name}' is a pipeline, which has no options", self.peek()[2], name)
+        return parse_pipeline(PIPELINES[name])
+
+    def one_pass(self, cls: type[Pass], name: str, at: int) -> Pass:
         given = self.options(cls, f"pass '{name}'", name)
         made = self.construct(cls, given, f"pass '{name}'", at, name)
         if name != cls.name:

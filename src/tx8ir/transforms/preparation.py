@@ -1,0 +1,62 @@
+"""The pipeline `prepare`: what a tensor program goes through before a backend lowers it.
+
+In this order: values instead of storage; calls and branches resolved as far as they are known; composite operations
+recognised while they still have the form that exporters give them; number formats; channels last; what the machine
+cannot do rewritten; and then cleaned up.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .canonicalize import Canonicalize
+from .constant_fold import ConstantFold
+from .convert_dtype import ConvertDtype
+from .cse import CommonSubexpressionElimination
+from .dce import DeadCodeElimination
+from .fold_copies import FoldCopies
+from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
+from .fuse_conv_activation import FuseConvActivation
+from .fuse_conv_bn import FuseConvBn
+from .inline import Inline
+from .legalize_conv_padding import LegalizeConvPadding
+from .nhwc import Nhwc
+from .pass_manager import Pass, register_pipeline
+from .recognize_gelu import RecognizeGelu
+from .recognize_layer_norm import RecognizeLayerNorm
+from .recognize_rms_norm import RecognizeRmsNorm
+from .recognize_softmax import RecognizeSoftmax
+from .remove_unused_functions import RemoveUnusedFunctions
+from .sccp import Sccp
+from .to_value_semantics import ToValueSemantics
+
+_PASSES: Final[tuple[tuple[type[Pass], bool], ...]] = (
+    (ToValueSemantics, True),
+    (FoldCopies, True),
+    (Inline, True),
+    (RemoveUnusedFunctions, True),
+    (Sccp, True),
+    (RecognizeGelu, False),
+    (RecognizeLayerNorm, False),
+    (RecognizeRmsNorm, False),
+    (RecognizeSoftmax, False),
+    (ConvertDtype, True),
+    (FuseConvBn, False),
+    (Nhwc, True),
+    (FuseConvActivation, False),
+    (LegalizeConvPadding, True),
+    (Canonicalize, False),
+    (FoldTransposeIntoMatmul, False),
+    (ConstantFold, False),
+    (CommonSubexpressionElimination, False),
+    (DeadCodeElimination, True),
+)
+
+PREPARATION: Final = tuple(kind.name for kind, _ in _PASSES)
+"""The names of the passes, in order; each one is there once."""
+
+REQUIRED: Final = frozenset(kind.name for kind, required in _PASSES if required)
+"""Those of `PREPARATION` without which a program may have a form that the TX8 backend does not take. The others make
+the graph smaller or faster."""
+
+register_pipeline("prepare", ",".join(PREPARATION))
