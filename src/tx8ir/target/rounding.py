@@ -118,8 +118,8 @@ def _to_odd(array: NDArray[np.int32]) -> NDArray[np.float32]:
     rounding to odd (Boldo and Melquiond, 2008).
     """
     single = array.astype(np.float32)
-    large = np.abs(single) >= np.float32(1 << 24)
-    if large.any():
+    if array.size and max(int(array.max()), -int(array.min())) > 1 << 24:
+        large = np.abs(single) >= np.float32(1 << 24)
         whole = array[large]
         sticky = ((whole & 127) != 0).astype(np.int32) << 7
         single[large] = ((whole & ~127) | sticky).astype(np.float32)

@@ -22,7 +22,7 @@ from tx8ir.dialects.tx8 import (
 )
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory import Memory, Placed
-from tx8ir.target.formats import F32, I1, Format
+from tx8ir.target.formats import F32, I1, UI8, Format
 from tx8ir.target.rounding import Rounding
 
 from .functions import Float32, narrow, operand, widen
@@ -36,7 +36,7 @@ _BYTE = np.dtype(np.uint8)
 
 def load_packed(memory: Memory, placed: Placed, count: int) -> NDArray[np.uint8]:
     """Packed bits as 0 and 1 in bytes [tiles, count]."""
-    return np.unpackbits(memory.load(placed, Format.named("ui8")), axis=1, count=count, bitorder="little")
+    return np.unpackbits(memory.load(placed, UI8), axis=1, count=count, bitorder="little")
 
 
 def store_packed(memory: Memory, placed: Placed, bits: Array) -> None:
@@ -45,21 +45,25 @@ def store_packed(memory: Memory, placed: Placed, bits: Array) -> None:
 
 
 _BITS: dict[str, Callable[..., Array]] = {
-    "not": np.logical_not,
-    "and": np.logical_and,
-    "or": np.logical_or,
-    "xor": np.logical_xor,
+    "not": np.bitwise_not,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
 }
 
 
 @executes(BitLogicOp)
 def decode_bit_logic(op: BitLogicOp) -> Step:
-    """Logic on packed bits."""
-    function, count = _BITS[op.function], op.count
+    """Logic on packed bits; the unused ones of the last byte become zero."""
+    function, used = _BITS[op.function], op.count % 8
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         *sources, dst = placed
-        store_packed(machine.memory, dst, function(*[load_packed(machine.memory, s, count) for s in sources]))
+        memory = machine.memory
+        bits = function(*[memory.load(s, UI8) for s in sources])
+        if used:
+            bits[:, -1] &= (1 << used) - 1
+        memory.store(dst, bits)
 
     return step
 
@@ -103,7 +107,8 @@ def decode_arg(op: ArgOp) -> Step:
         src, dst = placed
         x = machine.memory.load(src, format)
         x = widen(x, format) if format.is_float else x
-        machine.memory.store(dst, find(x, axis=1, keepdims=True).astype(np.int32))
+        # Row by row: of rows that do not lie one behind the other NumPy would make a copy.
+        machine.memory.store(dst, np.array([[find(row)] for row in x], np.int32))
 
     return step
 
@@ -210,11 +215,15 @@ def decode_elem_mask(op: ElemMaskOp) -> Step:
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        result = np.multiply(widen(machine.memory.load(src, format), format), scale)
+        memory, rng = machine.memory, machine.rng
+        x = memory.load(src, format)
+        result = memory.scratch.take("result", x.shape, F32.dtype)
         for tiles, columns, words in _pieces(seed, dst.tiles, count):
+            piece = result[tiles, columns]
+            np.multiply(widen(x[tiles, columns], format), scale, out=piece)
             words >>= np.uint64(64 - bits)
-            np.copyto(result[tiles, columns], np.float32(0), where=words < least)
-        machine.memory.store(dst, narrow(result, format, rounding, machine.rng))
+            np.copyto(piece, np.float32(0), where=words < least)
+        memory.store(dst, narrow(result, format, rounding, rng))
 
     return step
 

@@ -43,6 +43,15 @@ class _Sums:
         self.bias_format = Format.named(op.bias_format) if op.bias_format is not None else None
         self.scale_format = Format.named(op.scale_format) if op.scale_format is not None else None
         self.activation, self.alpha = op.activation, op.alpha
+        extras = (op.psum_format, op.bias_format, op.scale_format, op.requantize, op.alpha)
+        self.is_plain_integer = (
+            not self.is_float
+            and self.out_format.is_integer
+            and exact_in_fp32
+            and op.activation == "none"
+            and all(extra is None for extra in extras)
+        )
+        """Whether the sums, which are integers below 2^24, only change their format."""
 
     def check(self, machine: Machine) -> None:
         """Raise Fault when the chip has no floating post-processing and the instruction asks for some."""
@@ -53,18 +62,21 @@ class _Sums:
                 "post-process floating-point results (ne_fp_postproc is off)"
             )
 
-    def load(self, memory: Memory, placed: Placed) -> Array:
-        """A factor [tiles, *shape] in the type that products are computed in."""
-        return operand(memory.load_tensor(placed), self.in_format).astype(self.factor_dtype, copy=False)
+    def load(self, memory: Memory, placed: Placed, slot: str) -> Array:
+        """A factor [tiles, *shape] in the type that products are computed in, to be read in this step."""
+        return operand(memory.look_at_tensor(placed, slot), self.in_format).astype(self.factor_dtype, copy=False)
 
     def load_feature(self, memory: Memory, placed: Placed) -> Array:
         """The left factor, or feature, less its zero point."""
-        x = self.load(memory, placed)
+        x = self.load(memory, placed, "left")
         return x if self.requantize is None else x - x.dtype.type(self.requantize.input_zero_point)
 
     def finish(self, machine: Machine, sums: Array, placed: tuple[Placed, ...]) -> None:
         """`sums` are [tiles, *shape of the result]; `placed` are the accesses to psum, bias, scale and out, if any."""
         memory, rest = machine.memory, list(placed)
+        if self.is_plain_integer:
+            memory.store_tensor(rest.pop(0), _clipped(sums, self.out_format))
+            return
         sums = sums.astype(self.sum_dtype, copy=False)
         if self.psum_format is not None:
             psum = operand(memory.load_tensor(rest.pop(0)), self.psum_format)
@@ -89,6 +101,14 @@ class _Sums:
         memory.store_tensor(rest.pop(0), out)
 
 
+def _clipped(sums: Array, format: Format) -> Array:
+    """Integers below 2^24 in an integer format, saturated."""
+    if format.bits < 32:
+        bounds = np.iinfo(format.dtype)
+        sums = np.clip(sums, bounds.min, bounds.max)
+    return sums.astype(format.dtype)
+
+
 def _requantized(sums: Array, parameters: Requantize, *, relu: bool) -> NDArray[np.int8]:
     """Exact integer sums to int8; see `Requantize`."""
     o32 = np.clip(sums, -(2**31), 2**31 - 1).astype(np.int64)
@@ -111,7 +131,7 @@ def decode_gemm(op: GemmOp) -> Step:
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         sums.check(machine)
         lhs = sums.load_feature(machine.memory, placed[0])[:, :, 0]
-        rhs = sums.load(machine.memory, placed[1])[:, :, 0]
+        rhs = sums.load(machine.memory, placed[1], "right")[:, :, 0]
         product = np.matmul(
             lhs.swapaxes(-1, -2) if transpose_lhs else lhs, rhs.swapaxes(-1, -2) if transpose_rhs else rhs
         )
@@ -175,7 +195,7 @@ def decode_conv(op: ConvOp) -> Step:
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         sums.check(machine)
         x = pad(sums.load_feature(machine.memory, placed[0]), pads, 0)
-        weight = sums.load(machine.memory, placed[1])
+        weight = sums.load(machine.memory, placed[1], "right")
         sums.finish(machine, convolve(x, weight, kernel, strides, dilations, out_shape), placed[2:])
 
     return step
@@ -193,13 +213,14 @@ def _convolve(
     tiles, (n, oh, ow, out_channels) = len(x), out_shape
     (kh, kw), channels = kernel, x.shape[-1]
     view = windows(x, kernel, strides, dilations, (oh, ow))
-    matrix = weight.transpose(0, 1, 2, 4, 3)
+    by_output = weight.transpose(0, 3, 1, 2, 4)  # [tiles, O, KH, KW, C]: copied by runs of channels
     rows_at_once = kh if view.size * x.itemsize <= _IM2COL_BYTES else 1
     product: Array | None = None
     for row in range(0, kh, rows_at_once):
         terms = rows_at_once * kw * channels
         columns = view[:, :, :, :, row : row + rows_at_once].reshape(tiles, n * oh * ow, terms)
-        part = np.matmul(columns, matrix[:, row : row + rows_at_once].reshape(tiles, terms, out_channels))
+        matrix = by_output[:, :, row : row + rows_at_once].reshape(tiles, out_channels, terms)
+        part = np.matmul(columns, matrix.swapaxes(-1, -2))
         product = part if product is None else np.add(product, part, out=product)
     assert product is not None
     return product.reshape(tiles, *out_shape)
