@@ -70,6 +70,7 @@ class Storage:
         last_use: the position of the last use of any kind.
         first_escape: the first position from which on it may be known under another name.
         exposed: it is known to others at some time, or operations other than reads of values take it as a tensor.
+        shared: these others may be there before the function ends, so what it holds may change behind its back.
         moves: uses that give it to a moved tensor.
     """
 
@@ -79,6 +80,7 @@ class Storage:
     last_use: int = -1
     first_escape: int = _NEVER
     exposed: bool = False
+    shared: bool = False
     moves: list[_Passing] = attrs.field(factory=list["_Passing"])
 
 
@@ -270,7 +272,7 @@ class Places:
             if isinstance(base.type, TensorType):
                 self._views.setdefault(base, []).append(op)
                 if base in self.places:
-                    self._place(base, self.places[base])
+                    self._show(op, self.places[base])
             return
         elif kind is _Kind.CALL:
             for result in op.results:
@@ -331,9 +333,14 @@ class Places:
             self.places[value] = place
             waiting += self._dependents.get(value, ())
             for view in self._views.get(value, ()):
-                for index, result in enumerate(view.results):
-                    work.append((result, Place(place.root, place, view, index) if place is not None else None))
+                self._show(view, place)
+                work += [(result, self.places[result]) for result in view.results]
         return waiting
+
+    def _show(self, view: Operation, base: Place | None) -> None:
+        """Give the results of a view of a place theirs."""
+        for index, result in enumerate(view.results):
+            self.places[result] = Place(base.root, base, view, index) if base is not None else None
 
     def _solve(self) -> None:
         """Find the places of tensors that control flow chooses: the one place that all of them have, or their own.
@@ -419,6 +426,7 @@ class Places:
             if storage is not None:
                 storage.last_use = max(storage.last_use, position)
                 storage.exposed = storage.exposed or exposes
+                storage.shared = storage.shared or exposes
         for op, position, loop in self._writes:
             storage = self._storage(op.operands[0], storages)
             if storage is not None:
@@ -450,6 +458,7 @@ class Places:
             storage.exposed = True
             storage.last_use = max(storage.last_use, position)
             storage.first_escape = min(storage.first_escape, position)
+            storage.shared = storage.shared or position != _NEVER
         return storage
 
     def _targets(self, storage: Storage) -> list[Value]:

@@ -61,7 +61,8 @@ class StorageSsa:
             if not storage.exposed and isinstance(root.owner, builtin.ToTensorOp)
         }
         self._versions: dict[Value, Value] = {}  # of each owned storage, what it is at this point
-        self._shown: dict[Operation, tuple[Value, Sequence[Value]]] = {}  # of views: of which version, and what
+        # Of views and of storages seen as values: of which version, and what each result of the view is.
+        self._shown: dict[Operation | Value, tuple[Value, dict[int, Value]]] = {}
         self._undo: list[tuple[dict[Any, Any], object, object]] = []
         self._written_in: dict[Operation, dict[Value, None]] = {}
         self._joined: dict[Block, list[Value]] = {}
@@ -282,34 +283,47 @@ class StorageSsa:
     def _content(self, place: Place, anchor: Operation) -> Value:
         """What a tensor holds, as a vtensor that is made in front of `anchor` where it is not there yet."""
         version = self._versions[place.root]
-        plain = place.root in self._plain
         steps: list[Place] = []
-        step, found = place, version
-        while step.base is not None:
-            shown = self._shown.get(cast(Operation, step.view)) if plain else None
-            if shown is not None and shown[0] is version:
-                found = shown[1][step.index]
-                break
-            steps.append(step)
-            step = step.base
-        else:
-            if not plain:
-                found = read_before(version, anchor)
+        found: Value | None = None
+        step = place
+        while found is None and step.base is not None:
+            found = self._known(cast(Operation, step.view), step.index, place.root)
+            if found is None:
+                steps.append(step)
+                step = step.base
+        if found is None:
+            found = version if place.root in self._plain else self._known(place.root, 0, place.root)
+        if found is None:
+            found = read_before(version, anchor)
+            self._learn(place.root, {0: found}, place.root)
         if steps:
             with at_location(anchor.location), Builder.before(anchor):
                 for step in reversed(steps):
                     results = step.view_like.forward(found)
                     found = results[step.index]
-                    if plain:
-                        self._put(self._shown, step.view, (version, results))
+                    self._learn(cast(Operation, step.view), dict(enumerate(results)), place.root)
         return found
+
+    def _known(self, shown: Operation | Value, index: int, root: Value) -> Value | None:
+        """A result of a view of the storage as it is now, or its whole content; None when it is not known."""
+        entry = self._shown.get(shown)
+        return entry[1].get(index) if entry is not None and entry[0] is self._versions[root] else None
+
+    def _learn(self, shown: Operation | Value, contents: dict[int, Value], root: Value) -> None:
+        """Note results of a view of the storage as it is now, or its whole content."""
+        if not self._owned[root].shared:
+            entry = self._shown.get(shown)
+            if entry is not None and entry[0] is self._versions[root]:
+                contents = contents | entry[1]
+            self._put(self._shown, shown, (self._versions[root], contents))
 
     def _read(self, op: builtin.ToVTensorOp) -> None:
         place = self._places.place(op.x)
         if place is None or place.root not in self._owned:
             return
-        if place.base is None and place.root not in self._plain:
+        if place.base is None and place.root not in self._plain and self._known(place.root, 0, place.root) is None:
             op.set_operand(0, self._versions[place.root])
+            self._learn(place.root, {0: op.out}, place.root)
         else:
             op.replace_with(self._content(place, op), self._by)
 
@@ -338,15 +352,27 @@ class StorageSsa:
             read = {value: self._value(value, op) for value in dict.fromkeys(operands)}
             form = op.value_form([read[value] for value in operands])
             value = cast(Block, op.parent).insert_before(form, op).results[0]
-        written = value
+        held: list[Value] = []  # by the places on the path, the last one first
         if path:
             with at_location(op.location), Builder.before(op):
                 for step, base in zip(reversed(path), reversed(bases), strict=True):
+                    held.append(value)
                     value = step.view_like.inverse(base, step.index, value)
+        before = self._versions[root]
         self._set(root, value if root in self._plain else tensor_before(value, op))
-        if path and root in self._plain and len(results := cast(Operation, path[-1].view).results) == 1:
-            self._put(self._shown, results[0].owner, (value, (written,)))
+        for step, content in zip(path, reversed(held), strict=True):
+            self._overwrite(step, content, before)
         op.erase(self._by)
+
+    def _overwrite(self, step: Place, content: Value, before: Value) -> None:
+        """Note what the place of a write holds now; the other pieces of a split are what they were."""
+        view = cast(Operation, step.view)
+        pieces = self._shown.get(view)
+        if isinstance(view, pd.SplitOp) and pieces is not None and pieces[0] is before:
+            self._put(pieces[1], step.index, content)
+            self._put(self._shown, view, (self._versions[step.root], pieces[1]))
+        else:
+            self._learn(view, {step.index: content}, step.root)
 
     def _value(self, value: Value, anchor: Operation) -> Value:
         """What a value is now, as a vtensor."""
@@ -419,10 +445,11 @@ class StorageSsa:
         for region in regions:
             region._parent = None
         types = [results[i].type for i in kept] + [self._type(root) for root in roots]
-        made: Operation = type(op).create(
-            operands, types, attributes=op.attributes, regions=regions, location=op.location
-        )
-        cast(Block, op.parent).insert_before(made, op)
+        made: Operation = type(op).create(operands, types, attributes=op.attributes, location=op.location)
+        cast(Block, op.parent).insert_before(made, op)  # without regions, which would be searched for this block
+        made._regions = regions
+        for region in regions:
+            region._parent = made
         for index, result in zip(kept, made.results, strict=False):
             if results[index] in self._owned:
                 self._set(results[index], result)
