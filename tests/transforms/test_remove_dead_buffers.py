@@ -158,6 +158,8 @@ def fetched(x: Value) -> Any:
         (V, put_into_a_parameter),
         (V, fetched),
         (V, lambda x: (pd.exp(x), x)[1]),  # dead, but no buffer: dce's
+        (T, lambda x: (pd.slice(x, axes=(0,), starts=(0,), ends=(1,)), x)[1]),
+        (V, lambda x: (builtin.get_parameter(parameter="w", out=T), x)[1]),
     ],
 )
 def test_what_somebody_may_see_stays(build, run, kind, body) -> None:

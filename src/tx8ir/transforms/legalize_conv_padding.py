@@ -30,7 +30,7 @@ def padding_in_numbers(op: ConvolutionOp | pd.Pool2dOp, rewriter: Rewriter) -> b
         return False
     with rewriter.modify(op):
         pads = op.pads
-        op.set_attribute("padding_algorithm", "EXPLICIT")
+        op.padding_algorithm = "EXPLICIT"
         op.paddings = pads if any(pads) else (0, 0)
     return True
 

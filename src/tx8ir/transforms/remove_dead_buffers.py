@@ -61,8 +61,11 @@ class _Liveness:
             self._work.append(op)
 
     def touches_dead_storage(self, op: Operation) -> bool:
-        """Whether an operand or result of `op` is a tensor in storage that is not live."""
-        return any(not self._analysis.storages(value) <= self.live_storages for value in (*op.operands, *op.results))
+        """Whether an operand or result of `op` is a tensor in storage of the function's own that is not live."""
+        return any(
+            not self._analysis.storages(value) <= self.live_storages and not self._analysis.is_external(value)
+            for value in (*op.operands, *op.results)
+        )
 
     def dead(self) -> list[Operation]:
         """The operations that touch dead storage or use what such an operation makes; none of them is observed."""
