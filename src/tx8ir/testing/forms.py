@@ -233,6 +233,66 @@ class Forms:
         scaled = self._normalized(centred, self._variance(again, axes, epsilon), scale)
         return scaled if bias is None else self.commuted(pd.add, scaled, bias)
 
+    def _matrix_transposed(self, x: Value) -> Value:
+        """The last two axes swapped."""
+        kind = ranked(x)
+        *batch, rows, columns = kind.shape
+        last = (*range(kind.rank - 2), kind.rank - 1, kind.rank - 2)
+
+        def between_reshapes() -> Operation:
+            merged = pd.reshape(x, shape=(math.prod(batch), rows, columns))
+            return pd.reshape(pd.transpose(merged, perm=(0, 2, 1)), shape=(*batch, columns, rows))
+
+        return self.one_of(lambda: pd.transpose(x, perm=last), between_reshapes)
+
+    def attention(
+        self,
+        query: Value,
+        key: Value,
+        value: Value,
+        *,
+        scale: float,
+        bias: Value | None = None,
+        visible: Value | None = None,
+        masked_score: float = -math.inf,
+        nan_to_zero: bool = False,
+    ) -> Value:
+        """Softmax(scale * query · keyᵀ, masked) · value.
+
+        Args:
+            query: [..., L, D].
+            key: [..., S, D].
+            value: [..., S, V].
+            scale: of the scores; not 0.
+            bias: added to the scores.
+            visible: of i1, which keys count.
+            masked_score: of those that do not.
+            nan_to_zero: whether weights that are NaN become 0.
+        """
+        where = self.choose(4)  # which of query, key, scores is scaled; or query and key
+        if where in (0, 3):
+            query = self.times(query, scale if where == 0 else scale / 2)
+        if where == 1 or where == 3 or self.choose(2):
+            transposed = self._matrix_transposed(key)
+            if where in (1, 3):
+                transposed = self.times(transposed, scale if where == 1 else 2.0)
+            scores = pd.matmul(query, transposed).out
+        else:
+            scores = pd.matmul(query, key, transpose_y=True).out
+        if where == 2:
+            scores = self.times(scores, scale)
+        if bias is not None:
+            scores = self.commuted(pd.add, scores, bias)
+        if visible is not None:
+            hidden, given = self.full(masked_score), scores
+            scores = self.one_of(
+                lambda: pd.where(visible, given, hidden), lambda: pd.where(pd.logical_not(visible), hidden, given)
+            )
+        weights = pd.softmax(scores).out
+        if nan_to_zero:
+            weights = pd.where(pd.isnan(weights), self.full(0.0), weights).out
+        return pd.matmul(weights, value).out
+
     def softmax(self, x: Value, axis: int, *, safe: bool) -> Value:
         """Softmax, of x - max(x) if `safe`."""
         powers = pd.exp(pd.subtract(x, self.kept(pd.max, x, (axis,))) if safe else x).out

@@ -48,6 +48,7 @@ from .pass_manager import (
 )
 from .preparation import PREPARATION
 from .promise import Promise
+from .recognize_attention import RecognizeAttention
 from .recognize_gelu import RecognizeGelu
 from .recognize_layer_norm import RecognizeLayerNorm
 from .recognize_rms_norm import RecognizeRmsNorm
@@ -112,6 +113,7 @@ __all__ = [
     "PipelineReport",
     "PREPARATION",
     "Promise",
+    "RecognizeAttention",
     "RecognizeGelu",
     "RecognizeLayerNorm",
     "RecognizeRmsNorm",

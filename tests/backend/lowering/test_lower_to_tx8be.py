@@ -126,6 +126,13 @@ CASES: dict[str, Case] = {
     "layer norm of two axes": Case({"x": X}, lambda x, p: pd.layer_norm(x, scale=p("s"), begin_norm_axis=1), ["Reshape", "LayerNorm", "Reshape"], {"s": w(3, 4)}),
     "rms norm": Case({"x": X}, lambda x, p: pd.rms_norm(x, p("s")), ["Square", "Reduce", "Add", "Rsqrt", "Broadcast", "Mul", "Mul"], {"s": w(4)}),
     "rms norm of two axes": Case({"x": X}, lambda x, p: pd.rms_norm(x, p("s"), begin_norm_axis=1), ["Reshape", "Square", "Reduce", "Add", "Rsqrt", "Broadcast", "Mul", "Mul", "Reshape"], {"s": w(12)}),
+    # attention
+    "attention": Case({"q": t(2, 5, 4), "k": t(2, 3, 4), "v": t(2, 3, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v), ["Mul", "Gemm", "Softmax", "Gemm"]),
+    "attention with a large scale": Case({"q": t(5, 4), "k": t(3, 4), "v": t(3, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v, scale=3.0), ["Gemm", "Mul", "Softmax", "Gemm"]),
+    "attention with a negative scale": Case({"q": t(5, 4), "k": t(3, 4), "v": t(3, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v, scale=-1.0), ["Mul", "Gemm", "Softmax", "Gemm"]),
+    "attention with a bias": Case({"q": t(2, 5, 4), "k": t(2, 3, 4), "v": t(2, 3, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v, p("m"), scale=1.0), ["Gemm", "Add", "Softmax", "Gemm"], {"m": w(5, 3)}),
+    "causal attention": Case({"q": t(2, 5, 4), "k": t(2, 5, 4), "v": t(2, 5, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v, scale=1.0, is_causal=True, masked_score=-10.0), ["Gemm", "Select", "Softmax", "Gemm"]),
+    "attention without NaN": Case({"q": t(5, 4), "k": t(3, 4), "v": t(3, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v, scale=1.0, nan_to_zero=True), ["Gemm", "Softmax", "Ne", "Select", "Gemm"]),
     # movement
     "pad": Case({"x": X}, lambda x, p: pd.pad(x, paddings=(0, 1, 2, 0, 1, 1), pad_value=-0.5), ["Concatenate", "Concatenate", "Concatenate"]),
     "pad of a constant": Case({"x": X}, lambda x, p: pd.add(x, pd.pad(p("c"), paddings=(0, 0, 0, 0, 0, 1))), ["Add"], {"c": w(2, 3, 3)}),

@@ -6,9 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+import numpy as np
+
 from tx8ir.backend.lowering.context import RULES, Lowering, lowers, ranked_type
-from tx8ir.core import Block, Builder, Op, Operation, Value
-from tx8ir.dialects import pd
+from tx8ir.core import Block, Builder, DenseAttr, Op, Operation, Value, VTensorType, i1
+from tx8ir.dialects import builtin, pd
 
 OpT = TypeVar("OpT", bound=Op)
 
@@ -26,7 +28,7 @@ def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], Value]], Callable[[O
                 result = decompose(op)
             try:
                 for part in scratch:
-                    if not isinstance(part, pd.FullOp):
+                    if not isinstance(part, pd.FullOp | builtin.ConstantOp):
                         ctx.values.update(zip(part.results, RULES[type(part)](ctx, part), strict=True))
                 return [ctx.get(result)]
             finally:
@@ -52,3 +54,27 @@ def lower_rms_norm(op: pd.RmsNormOp) -> Value:
     if op.norm_weight is not None:
         out = pd.multiply(out, pd.reshape(op.norm_weight, shape=(size,)))
     return pd.reshape(out, shape=kind.shape).out
+
+
+@lowers_as(pd.ScaledDotProductAttentionOp)
+def lower_attention(op: pd.ScaledDotProductAttentionOp) -> Value:
+    """softmax(scale * query · keyᵀ, masked) · value. A scale up to 1 goes to the query, so that no score overflows."""
+    query, scale = op.query, op.factor
+    if abs(scale) <= 1 and scale != 1:
+        query = pd.scale(query, scale=scale).out
+    scores = pd.matmul(query, op.key, transpose_y=True).out
+    if not abs(scale) <= 1:
+        scores = pd.scale(scores, scale=scale).out
+    kind = ranked_type(scores)
+    hidden = pd.full(shape=(), value=op.masked_score, dtype=kind.element)
+    if op.attn_mask is not None:
+        masked = ranked_type(op.attn_mask).element is i1
+        scores = pd.where(op.attn_mask, scores, hidden).out if masked else pd.add(scores, op.attn_mask).out
+    if op.is_causal:
+        visible = VTensorType(kind.shape[-2:], i1)
+        mask = builtin.ConstantOp(value=DenseAttr(np.tri(*visible.shape, dtype=np.bool_), visible), out=visible)
+        scores = pd.where(mask, scores, hidden).out
+    weights = pd.softmax(scores).out
+    if op.nan_to_zero:
+        weights = pd.where(pd.isnan(weights), pd.full(shape=(), value=0.0, dtype=kind.element), weights).out
+    return pd.matmul(weights, op.value).out
