@@ -1,11 +1,11 @@
-"""`Evaluate` for branches, conditionals and loops."""
+"""`Evaluate` for branches, conditionals, loops and fusions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from tx8ir.core import Model
-from tx8ir.dialects import cf, scf
+from tx8ir.dialects import cf, pd, scf
 
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, RuntimeValue
 from .storage import array_of
@@ -56,3 +56,11 @@ class WhileEvaluate(Model[scf.WhileOp], Evaluate):
             if not _holds(condition):
                 return passed
             carried = yield Enter(after, passed)
+
+
+@Evaluate.implement(pd.FusionOp)
+class FusionEvaluate(Model[pd.FusionOp], Evaluate):
+    """Runs the body, every operation of which rounds its result as it would outside."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
+        return (yield Enter(self.op.body.block, operands))

@@ -21,8 +21,10 @@ from .fold_copies import FoldCopies
 from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
 from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
+from .fuse_elementwise import FuseElementwise
 from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
 from .inline import Inline
+from .inline_fusions import InlineFusions
 from .legalize_conv_padding import LegalizeConvPadding
 from .loop_invariant_motion import LoopInvariantMotion
 from .materialize_broadcast import MaterializeBroadcast
@@ -40,15 +42,11 @@ from .pass_manager import (
     PipelineReport,
     StageReport,
     all_passes,
-    all_pipelines,
     describe_options,
     option,
     register_pass,
-    register_pipeline,
 )
-from .preparation import PREPARATION
 from .promise import Promise
-from .recognize_attention import RecognizeAttention
 from .recognize_gelu import RecognizeGelu
 from .recognize_layer_norm import RecognizeLayerNorm
 from .recognize_rms_norm import RecognizeRmsNorm
@@ -65,9 +63,10 @@ from .topological_sort import TopologicalSort
 from .unfuse_bn import UnfuseBn
 
 __all__ = [
+    "InlineFusions",
+    "FuseElementwise",
     "AliasAnalysis",
     "all_passes",
-    "all_pipelines",
     "AnalysisManager",
     "append_backward",
     "Atomic",
@@ -111,15 +110,12 @@ __all__ = [
     "PassRun",
     "pattern",
     "PipelineReport",
-    "PREPARATION",
     "Promise",
-    "RecognizeAttention",
     "RecognizeGelu",
     "RecognizeLayerNorm",
     "RecognizeRmsNorm",
     "RecognizeSoftmax",
     "register_pass",
-    "register_pipeline",
     "RemoveDeadBuffers",
     "RemoveUnusedFunctions",
     "rewrite_greedily",

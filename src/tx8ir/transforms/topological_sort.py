@@ -32,11 +32,11 @@ class TopologicalSort(OperationPass):
 
     def run_on(self, root: Operation, program: Program) -> None:
         mutable = mutable_parameters(program)
-        for block, captures in _captures(root).items():
-            self.count("moved", _sort(block, captures, mutable))
+        for block, captured in captures(root).items():
+            self.count("moved", _sort(block, captured, mutable))
 
 
-def _captures(root: Operation) -> dict[Block, dict[Operation, list[Operation]]]:
+def captures(root: Operation) -> dict[Block, dict[Operation, list[Operation]]]:
     """The blocks inside `root`; for each its operations with regions, with what the regions use of that block."""
     found: dict[Block, dict[Operation, list[Operation]]] = {}
     depths: dict[Block, int] = {}
@@ -69,7 +69,7 @@ def _sort(block: Block, captures: Mapping[Operation, Sequence[Operation]], mutab
     before = list(block)
     order: dict[Operation, None] = {}
     last = block.last_op
-    anchored = [op for op in before if not _moves_freely(op, mutable) and op is not last]
+    anchored = [op for op in before if not moves_freely(op, mutable) and op is not last]
     for end in (*anchored, *before[-1:]):
         _append_with_operands(end, block, captures, order)
     rest = [op for op in before if op not in order]
@@ -106,7 +106,7 @@ def _append_with_operands(
                     stack.append((definer, False))
 
 
-def _moves_freely(op: Operation, mutable: frozenset[str]) -> bool:
+def moves_freely(op: Operation, mutable: frozenset[str]) -> bool:
     """True when only its operands and users say where `op` stands."""
     if isinstance(op, ParameterAccess):
         if op.parameter_writes() or not mutable.isdisjoint(op.parameter_reads()):

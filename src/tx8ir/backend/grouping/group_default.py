@@ -1,22 +1,29 @@
-"""`group-default`: every op that is in no group yet gets one of its own."""
+"""`group-default`: the ops of a fusion become one group, every other op that is in none yet gets one of its own."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
 
 from tx8ir.backend.graph import backend_ops, is_constant
-from tx8ir.core import Block, Builder, Operation, Program, Region, Value, at_location
+from tx8ir.core import Block, Builder, IntAttr, Operation, Program, Region, Value, at_location
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
 from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.transforms.subgraphs import is_convex, outputs_of
 
 
 @register_pass
 @attrs.frozen
 class GroupDefault(Pass):
     """Wraps each compute op in a `Group`; the `LoadConst` and `None` operands it has move inside.
+
+    Ops that were fused (`fusion_id`, of `lower-to-tx8be`) become one group together, if they still give one result and
+    nothing else came between them, so that their intermediates stay in SPM. `group-fuse` merges by cost along only
+    readers; a fusion also has values that several of its ops read.
 
     The group's operands are the op's other operands, each once; its block arguments stand for them. A program result
     that is an input or a constant itself gets a group that only copies it. Groups are numbered in order (`group_id`).
@@ -28,6 +35,9 @@ class GroupDefault(Pass):
     name: ClassVar[str] = "group-default"
 
     def run(self, program: Program) -> None:
+        for ops in _fused(backend_ops(program)):
+            make_group(ops, group_id=0)
+            self.count("fusions")
         number = 0
         for op in list(backend_ops(program)):
             if isinstance(op, tx8be.GroupOp):
@@ -55,6 +65,16 @@ class GroupDefault(Pass):
                 number += 1
             results.set_operand(i, copies[value])
         return number
+
+
+def _fused(ops: Iterable[BackendOp]) -> list[list[BackendOp]]:
+    """The ops of each fusion that can be one group, in order."""
+    fusions: dict[int, list[BackendOp]] = defaultdict(list)
+    for op in ops:
+        number = op.attributes.get("fusion_id")
+        if isinstance(number, IntAttr):
+            fusions[number.value].append(op)
+    return [ops for ops in fusions.values() if len(ops) > 1 and len(outputs_of(ops)) == 1 and is_convex(ops)]
 
 
 def make_group(ops: list[BackendOp], group_id: int) -> tx8be.GroupOp:

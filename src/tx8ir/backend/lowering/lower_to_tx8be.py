@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 import attrs
 
 from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import main_block
+from tx8ir.backend.graph import is_constant, main_block
 from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
 from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
 from tx8ir.backend.lowering.formats import check_formats
@@ -28,6 +28,7 @@ from tx8ir.core import (
     i1,
 )
 from tx8ir.dialects import builtin, func, pd, tx8be
+from tx8ir.transforms.inline_fusions import inline_fusions
 from tx8ir.transforms.pass_manager import Pass, register_pass
 
 RULE_MODULES = (composite, elementwise, movement, neural, reduction)
@@ -53,13 +54,16 @@ class LowerToTx8be(Pass):
     Assumes: value semantics, one block, element types the TX8 computes in (`convert-dtype`), images NHWC and filters
     HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay.
     Cost: O(ops + expanded bytes). Raises `CompileError` listing every op that cannot be lowered, with its types, the
-    reason and its source; the program is then unchanged.
+    reason and its source; the program is then unchanged, but that fusions are taken apart.
     """
 
     name: ClassVar[str] = "lower-to-tx8be"
 
     def run(self, program: Program) -> None:
         old, source = program.main, main_block(program)
+        found = [op for op in source if isinstance(op, pd.FusionOp)]
+        fusions = {inner: number for number, fusion in enumerate(found) for inner in fusion.body.block}
+        inline_fusions(old)
         target = Block([argument.type for argument in source.args])
         lowering = Lowering(program.weights, target)
         faults: Faults = []
@@ -69,7 +73,7 @@ class LowerToTx8be(Pass):
             if isinstance(op, func.ReturnOp):
                 self._finish(op, lowering, faults)
             elif not isinstance(op, builtin.ConstantOp | builtin.GetParameterOp | pd.FullOp):
-                self._lower(op, lowering, faults)
+                self._lower(op, lowering, faults, fusions.get(op))
         if faults:
             raise CompileError(_describe(faults), op=faults[0][0])
         self._place_constants(lowering, target)
@@ -96,8 +100,10 @@ class LowerToTx8be(Pass):
         with Builder.at_end(lowering.block), at_location(main.location):
             lowering.values[before] = tx8be.InputOp(after, layout_str=UNKNOWN).y
 
-    def _lower(self, op: Operation, lowering: Lowering, faults: Faults) -> None:
-        """Lower one op; a fault gives its results placeholders, so that the ops behind it are looked at too."""
+    def _lower(self, op: Operation, lowering: Lowering, faults: Faults, fusion: int | None) -> None:
+        """Lower one op, of that fusion if of one; a fault gives its results placeholders, so that the ops behind it are
+        looked at too.
+        """
         rule = RULES.get(type(op))
         try:
             if rule is None:
@@ -110,6 +116,8 @@ class LowerToTx8be(Pass):
             made = lowering.block.first_op if last is None else last.next_op
             while made is not None:
                 check_formats(made)
+                if fusion is not None and not (isinstance(made, tx8be.NoneOp) or is_constant(made)):
+                    made.set_attribute("fusion_id", fusion)
                 made = made.next_op
         except (Illegal, VerifyError) as reason:
             faults.append((op, reason.message if isinstance(reason, VerifyError) else str(reason)))

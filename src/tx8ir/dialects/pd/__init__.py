@@ -10,7 +10,6 @@ from __future__ import annotations
 from tx8ir.core import Dialect
 
 from . import gradients as gradients
-from .attention import ScaledDotProductAttentionOp
 from .comparison import (
     ComparisonOp,
     EqualOp,
@@ -60,6 +59,7 @@ from .elementwise_unary import (
     SquareOp,
     TanhOp,
 )
+from .fusion import FusionOp, FusionYieldOp
 from .indexing import EmbeddingOp, GatherOp
 from .inplace import (
     INPLACE_OPS,
@@ -158,7 +158,6 @@ logical_and = LogicalAndOp
 logical_or = LogicalOrOp
 where = WhereOp
 matmul = MatmulOp
-scaled_dot_product_attention = ScaledDotProductAttentionOp
 conv2d = Conv2dOp
 depthwise_conv2d = DepthwiseConv2dOp
 fused_conv2d_add_act = FusedConv2dAddActOp
@@ -222,6 +221,8 @@ sgd = SgdOp
 set_value = SetValueOp
 cross_entropy_with_softmax = CrossEntropyWithSoftmaxOp
 cross_entropy_with_softmax_grad = CrossEntropyWithSoftmaxGradOp
+fusion = FusionOp
+fusion_yield = FusionYieldOp
 
 DIALECT = Dialect(
     "pd",
@@ -265,7 +266,6 @@ DIALECT = Dialect(
         LogicalOrOp,
         WhereOp,
         MatmulOp,
-        ScaledDotProductAttentionOp,
         Conv2dOp,
         DepthwiseConv2dOp,
         FusedConv2dAddActOp,
@@ -299,6 +299,8 @@ DIALECT = Dialect(
         SgdOp,
         CrossEntropyWithSoftmaxOp,
         CrossEntropyWithSoftmaxGradOp,
+        FusionOp,
+        FusionYieldOp,
         *INPLACE_OPS,
     ],
 )
@@ -322,6 +324,10 @@ __all__ = [
     "CrossEntropyWithSoftmaxGradOp",
     "cross_entropy_with_softmax",
     "cross_entropy_with_softmax_grad",
+    "FusionOp",
+    "FusionYieldOp",
+    "fusion",
+    "fusion_yield",
     "Relu_Op",
     "LeakyRelu_Op",
     "Gelu_Op",
@@ -425,7 +431,6 @@ __all__ = [
     "LogicalOrOp",
     "WhereOp",
     "MatmulOp",
-    "ScaledDotProductAttentionOp",
     "Conv2dOp",
     "DepthwiseConv2dOp",
     "FusedConv2dAddActOp",
@@ -493,7 +498,6 @@ __all__ = [
     "logical_or",
     "where",
     "matmul",
-    "scaled_dot_product_attention",
     "conv2d",
     "depthwise_conv2d",
     "fused_conv2d_add_act",
