@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tx8ir.core import Builder, Operation, Program, VTensorType, at_location, ui8
 from tx8ir.core.types import ScalarType
 from tx8ir.dialects import tx8
-from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Follow, LoopOp, MemorySpace, ProgramOp
+from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Chip, Follow, LoopOp, MemorySpace, ProgramOp
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, pack, size_bytes
@@ -33,18 +33,19 @@ class Kernel:
 
     Args:
         name: the `source` of its instructions.
-        tiles: the tiles that run it.
-        target: the chip: what can be allocated.
+        tiles: the tiles that run it; by default all of the chip.
+        target: the chip: what can be allocated, and what instructions are checked against.
     """
 
-    def __init__(self, name: str, tiles: Iterable[int] = range(TX8.tiles), target: Target = TX8) -> None:
+    def __init__(self, name: str, tiles: Iterable[int] | None = None, target: Target = TX8) -> None:
         self.name = name
-        self.tiles = tuple(tiles)
+        self.tiles = tuple(range(target.tiles) if tiles is None else tiles)
         """The tiles that the next instructions are for."""
         self.target = target
         self._program = Program.empty()
         with Builder.at_end(self._program.body), at_location(kernel_line()):
-            self._root: ProgramOp = tx8.program()
+            chip = Chip.of(target)
+            self._root: ProgramOp = tx8.program(chip=None if chip == Chip.of(TX8) else chip)
         self.body = self._root.body.block
         """The block of the program, for what this class has no method for."""
         self._blocks = [self.body]

@@ -8,7 +8,7 @@ tiles that are at the same place. Results do not depend on that choice, unless t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -16,10 +16,11 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Program, VTensorType, ui8
+from tx8ir.core import Program, VerifyError, VTensorType, ui8
 from tx8ir.dialects.tx8 import (
     Access,
     BarrierOp,
+    Chip,
     CsrReadOp,
     CsrWriteOp,
     DteArmOp,
@@ -35,6 +36,7 @@ from tx8ir.dialects.tx8 import (
     ProgramOp,
     RowCopyOp,
     SegmentOp,
+    chip_of,
     instructions_of,
 )
 from tx8ir.target.chip import TX8, Engine, Target
@@ -155,6 +157,7 @@ class Simulator:
         self.outputs = tuple(op for op in ops if isinstance(op, OutputOp))
         self.instructions = tuple(instructions_of(iter(ops)))
         self.nodes = nodes_of(ops, itertools.count())
+        _check_chip(self.instructions, target)
         self._ops = ops
         self._raises = checks or any(isinstance(op, (CsrReadOp, CsrWriteOp)) for op in self.instructions)
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
@@ -462,6 +465,17 @@ def time_program(program: Program, target: Target = TX8) -> SimReport:
         SimError: the module has no program or several, or it waits for messages or barriers that never come.
     """
     return make_report(decode(list(_program_op(program).body.block), target), target)
+
+
+def _check_chip(instructions: Sequence[Instruction], target: Target) -> None:
+    """Check instructions that were verified for one chip against another one. Raises SimError."""
+    if not instructions or Chip.of(chip_of(instructions[0])) == Chip.of(target):
+        return
+    for index, op in enumerate(instructions):
+        try:
+            op.verify_for(target)
+        except VerifyError as error:
+            raise SimError(f"not for target {target.name}: {error.message}", op, index=index) from None
 
 
 def _program_op(program: Program) -> ProgramOp:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tx8ir.core import Dialect
 
-from . import arithmetic, control, declarations, dma, dte, moves, neural, peripheral, pooling, scalar, tensors
+from . import arithmetic, chip, control, declarations, dma, dte, moves, neural, peripheral, pooling, scalar, tensors
 from .access import Access, MemorySpace, OperandTensor
 from .arithmetic import (
     BINARY_FUNCTIONS,
@@ -25,12 +25,13 @@ from .arithmetic import (
     ElementwiseOp,
     UnaryOp,
 )
+from .chip import Chip
 from .control import BarrierOp, LoopOp, instructions_of
 from .conversions import CONVERSIONS, CONVERTIBLE, Conversion
 from .declarations import SEGMENT_KINDS, InputOp, OutputOp, PortOp, ProgramOp, SegmentOp
 from .dma import DmaOp, RdmaGatherOp, RdmaOp, RowCopyOp, TdmaOp, WdmaOp, WdmaScatterOp
 from .dte import DteArmOp, DteSendOp, DteStoreOp, DteWaitOp, MessageOp
-from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Follow, Instruction, PerTile
+from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Follow, Instruction, PerTile, chip_of
 from .moves import (
     AXES,
     MOVE_LAYOUTS,
@@ -107,6 +108,7 @@ __all__ = [
     "Bit2FpOp",
     "BitLogicOp",
     "ChannelNormOp",
+    "Chip",
     "ConcatOp",
     "ConvOp",
     "Conversion",
@@ -175,6 +177,7 @@ __all__ = [
     "bit2fp",
     "bit_logic",
     "channelnorm",
+    "chip_of",
     "concat",
     "conv",
     "convert",
@@ -241,5 +244,5 @@ DIALECT = Dialect(
         *(*declarations.OPS, *dma.OPS, *arithmetic.OPS, *tensors.OPS, *pooling.OPS, *moves.OPS, *peripheral.OPS),
         *(*neural.OPS, *dte.OPS, *scalar.OPS, *control.OPS),
     ],
-    attributes=[*control.ATTRIBUTES, *neural.ATTRIBUTES],
+    attributes=[*chip.ATTRIBUTES, *control.ATTRIBUTES, *neural.ATTRIBUTES],
 )

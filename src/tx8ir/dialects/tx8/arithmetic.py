@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import Engine
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.rounding import Rounding
 
 from .access import Access
@@ -41,7 +41,7 @@ class ElementwiseOp(Instruction):
     format: str = attribute(doc="f32, f16, bf16 or tf32")
     rounding: int = attribute(default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, FLOATS)
         self.require_range("count", self.count, 1)
         self.require_range("rounding", self.rounding, 0, max(Rounding))
@@ -63,8 +63,8 @@ class UnaryOp(ElementwiseOp, name="tx8.unary"):
     src: PerTile = attribute(doc="SPM address of the operand")
     alpha: float | None = attribute(default=None, doc="the bound of satrelu, the slope of leakyrelu; else absent")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("function", self.function, UNARY_FUNCTIONS)
         needed = self.function in UNARY_WITH_ALPHA
         self.require(
@@ -87,8 +87,8 @@ class BinaryOp(ElementwiseOp):
     function: str = attribute(doc="max min add sub mul div, relations eq ne ge gt le lt, logic and or xor")
     packed: bool = attribute(default=False, doc="relations: dst is packed bits")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("function", self.function, BINARY_FUNCTIONS)
         self.require(
             not self.packed or self.function in RELATIONS,
@@ -121,8 +121,8 @@ class BinaryVSOp(BinaryOp, name="tx8.binary_vs"):
     src: PerTile = attribute(doc="SPM address of the left operand")
     scalar: int = attribute(doc="the right operand: raw bits, unsigned")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_range("scalar", self.scalar, 0, (1 << 8 * format_bytes(self.format)) - 1)
 
     def effects(self) -> tuple[Access, ...]:
@@ -136,8 +136,8 @@ class BinaryVuVOp(BinaryOp, name="tx8.binary_vuv"):
     unit: PerTile = attribute(doc="SPM address of the unit vector")
     unit_count: int = attribute(doc="elements of the unit vector, at most count")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_range("unit_count", self.unit_count, 1, self.count)
 
     def effects(self) -> tuple[Access, ...]:
@@ -159,8 +159,8 @@ class BinaryVuVLoopOp(BinaryVuVOp, name="tx8.binary_vuv_loop"):
     full_count: int = attribute(doc="elements of src and dst, a multiple of count")
     full_unit_count: int = attribute(doc="elements of unit, a multiple of unit_count")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         n, u = self.count, self.unit_count
         self.require(u == UNIT_BLOCK, f"unit_count is {u}; expected {UNIT_BLOCK}, the channel block")
         self.require(n % u == 0, f"count is {n}; expected a multiple of unit_count {u}")

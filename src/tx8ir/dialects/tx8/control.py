@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tx8ir.core import NoTerminator, Op, Operation, RecursiveEffects, Region, VerifyError, attribute, region
 
-from .instruction import Follow, Instruction, verify_tiles
+from .instruction import Follow, Instruction, chip_of, verify_tiles
 
 
 class BarrierOp(Instruction, name="tx8.barrier"):
@@ -25,7 +25,7 @@ class LoopOp(Op, name="tx8.loop", traits=(NoTerminator, RecursiveEffects)):
 
     def verify_op(self) -> None:
         """Check count, tiles and body. Raises VerifyError."""
-        verify_tiles(self, self.tiles)
+        verify_tiles(self, self.tiles, chip_of(self))
         if self.count < 1:
             raise VerifyError(f"count is {self.count}; expected at least 1", self)
         if len(self.body.blocks) != 1 or self.body.block.args:

@@ -15,11 +15,11 @@ from tx8ir.core import (
     attribute,
     region,
 )
-from tx8ir.target.chip import TX8
 from tx8ir.target.layout import MemLayout, size_bytes
 
+from .chip import Chip
 from .control import LoopOp
-from .instruction import Instruction
+from .instruction import Instruction, chip_of
 
 SEGMENT_KINDS = ("const", "input", "output", "scratch")
 
@@ -40,7 +40,8 @@ class SegmentOp(Op, name="tx8.segment"):
         """Check the kind, and that the bytes lie in DDR. Raises VerifyError."""
         if self.kind not in SEGMENT_KINDS:
             raise VerifyError(f'kind is "{self.kind}"; expected one of {", ".join(SEGMENT_KINDS)}', self)
-        first, end = TX8.ddr_base, TX8.ddr_end
+        chip = chip_of(self)
+        first, end = chip.ddr_base, chip.ddr_end
         if self.size < 1:
             raise VerifyError(f"size is {self.size}; expected at least 1 byte", self)
         if self.address < first or self.address + self.size > end:
@@ -81,7 +82,8 @@ class PortOp(Op):
             size = self.size_bytes
         except ValueError as error:  # a packed format in a blocked layout
             raise VerifyError(str(error), self) from None
-        first, end = TX8.ddr_base, TX8.ddr_end
+        chip = chip_of(self)
+        first, end = chip.ddr_base, chip.ddr_end
         if self.address < first or self.address + size > end:
             raise VerifyError(
                 f"tensor [{self.address:#x}, {self.address + size:#x}) is outside of DDR [{first:#x}, {end:#x})", self
@@ -103,6 +105,7 @@ class ProgramOp(Op, name="tx8.program", traits=(IsolatedFromAbove, NoTerminator)
     Between tiles nothing is ordered but by barriers and by messages. `tx8.loop` repeats instructions.
     """
 
+    chip: Chip | None = attribute(default=None, doc="what the program may use of which chip; absent: the TX8")
     body: Region = region()
 
     def verify_op(self) -> None:

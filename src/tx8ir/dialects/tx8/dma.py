@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import Engine
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 
 from .access import Access, MemorySpace, loops
@@ -31,12 +31,12 @@ class DmaOp(Instruction):
     strides: tuple[int, ...] = attribute(default=(), doc="DDR strides in elements, outermost first, at most 3")
     iterations: tuple[int, ...] = attribute(default=(), doc="trip counts, as many as strides")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require(
             self.element_bytes in (1, 2, 4, 8), f"element_bytes is {self.element_bytes}; expected 1, 2, 4 or 8"
         )
         self.require_range("count", self.count, 1)
-        self.require_walk(self.iterations, strides=self.strides)
+        self.require_walk(chip.dma_levels, self.iterations, strides=self.strides)
 
     def _sides(self, *, to_spm: bool) -> tuple[Access, Access]:
         size = self.element_bytes
@@ -59,8 +59,8 @@ class WdmaOp(DmaOp, name="tx8.wdma"):
 
     engine: ClassVar[Engine | None] = Engine.WDMA
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         outer, _ = self._sides(to_spm=False)
         self.require(
             not outer.overlaps_itself,
@@ -89,7 +89,7 @@ class RowCopyOp(Instruction):
     count: int = attribute(doc="rows to copy, at least 1")
     rows: int = attribute(doc="rows of the table, at least 1")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("index_format", self.index_format, INDEX_FORMATS)
         for field in ("row_bytes", "count", "rows"):
             self.require_range(field, getattr(self, field), 1)
@@ -143,9 +143,9 @@ class TdmaOp(Instruction, name="tx8.tdma"):
     dst_strides: tuple[int, ...] = attribute(default=(), doc="bytes, outermost first, at most 3")
     iterations: tuple[int, ...] = attribute(default=(), doc="trip counts, as many as strides")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_range("segment_bytes", self.segment_bytes, 1)
-        self.require_walk(self.iterations, src_strides=self.src_strides, dst_strides=self.dst_strides)
+        self.require_walk(chip.tdma_levels, self.iterations, src_strides=self.src_strides, dst_strides=self.dst_strides)
         self.require(
             not self.effects()[1].overlaps_itself,
             f"dst_strides {list(self.dst_strides)} with iterations {list(self.iterations)} and segments of "

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.chip import Engine, Target
 
 from .access import Access, MemorySpace
 from .instruction import Instruction, PerTile, spm_access, verify_tiles
@@ -31,7 +31,7 @@ class MessageOp(Instruction):
 
     patterns: ClassVar[tuple[str, ...]] = RECEIVE_PATTERNS
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         tiles, peers = self.tiles, self.peers
         self.require_one_of("pattern", self.pattern, self.patterns)
         self.require_range("channel", self.channel, 0)
@@ -41,10 +41,10 @@ class MessageOp(Instruction):
                 f"peers has {len(peers)} tiles; expected one, or one for each of the {len(tiles)} tiles",
             )
             for tile in set(peers):
-                verify_tiles(self, (tile,))
+                verify_tiles(self, (tile,), chip)
             pairs = [(tile, peer) for i, tile in enumerate(tiles) for peer in self.peers_of(i)]
         else:
-            verify_tiles(self, peers)
+            verify_tiles(self, peers, chip)
             pairs = [(tile, peer) for tile in tiles for peer in peers]
         for tile, peer in pairs:
             self.require(tile != peer, f"tile {tile} is its own peer; copies inside a tile are tx8.tdma")
@@ -54,11 +54,11 @@ class MessageOp(Instruction):
         peers = self.peers
         return peers if self.pattern != "unicast" or len(peers) == 1 else (peers[position],)
 
-    def require_message(self, nbytes: int) -> None:
+    def require_message(self, chip: Target, nbytes: int) -> None:
         """Check the length of a message."""
         self.require(
-            1 <= nbytes <= TX8.dte_message_bytes,
-            f"nbytes is {nbytes}; a message has 1..{TX8.dte_message_bytes} bytes",
+            1 <= nbytes <= chip.dte_message_bytes,
+            f"nbytes is {nbytes}; a message has 1..{chip.dte_message_bytes} bytes",
         )
 
 
@@ -71,11 +71,11 @@ class DteArmOp(MessageOp, name="tx8.dte_arm"):
     engine: ClassVar[Engine | None] = Engine.DTE
 
     dst: PerTile = attribute(doc="SPM address where the message lands")
-    nbytes: int = attribute(doc="bytes of one message, at most 8 MiB")
+    nbytes: int = attribute(doc="bytes of one message, 1..8388608 (8 MiB)")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
-        self.require_message(self.nbytes)
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
+        self.require_message(chip, self.nbytes)
 
     def effects(self) -> tuple[Access, ...]:
         pieces = len(self.peers) if self.pattern == "gather" else 1
@@ -92,11 +92,11 @@ class DteSendOp(MessageOp, name="tx8.dte_send"):
     patterns: ClassVar[tuple[str, ...]] = SEND_PATTERNS
 
     src: PerTile = attribute(doc="SPM address of the bytes")
-    nbytes: int = attribute(doc="bytes of one message, at most 8 MiB")
+    nbytes: int = attribute(doc="bytes of one message, 1..8388608 (8 MiB)")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
-        self.require_message(self.nbytes)
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
+        self.require_message(chip, self.nbytes)
 
     def effects(self) -> tuple[Access, ...]:
         pieces = len(self.peers) if self.pattern == "scatter" else 1
@@ -114,12 +114,12 @@ class DteStoreOp(Instruction, name="tx8.dte_store"):
 
     src: PerTile = attribute(doc="SPM address")
     ddr: PerTile = attribute(doc="DDR address")
-    nbytes: int = attribute(doc="bytes, at most 8 MiB")
+    nbytes: int = attribute(doc="bytes, 1..8388608 (8 MiB)")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require(
-            1 <= self.nbytes <= TX8.dte_message_bytes,
-            f"nbytes is {self.nbytes}; a message has 1..{TX8.dte_message_bytes} bytes",
+            1 <= self.nbytes <= chip.dte_message_bytes,
+            f"nbytes is {self.nbytes}; a message has 1..{chip.dte_message_bytes} bytes",
         )
 
     def effects(self) -> tuple[Access, ...]:

@@ -18,10 +18,11 @@ from tx8ir.core import (
     attribute,
     struct_attr,
 )
-from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.chip import TX8, Engine, Target
 from tx8ir.target.formats import Format
 
 from .access import Access, MemorySpace
+from .chip import Chip
 
 PerTile = tuple[int, ...]
 """An address: one for all tiles, or one per tile in the order of the instruction's `tiles`."""
@@ -77,17 +78,21 @@ class Instruction(Op, MemoryEffects):
         """The accesses, sources before destinations, for which `tiles` and the fields are taken to be valid."""
         return ()
 
-    def verify_fields(self) -> None:
-        """Check what is particular to the instruction. Raises VerifyError naming the field."""
+    def verify_fields(self, chip: Target) -> None:
+        """Check what is particular to the instruction, against a chip's limits. Raises VerifyError naming the field."""
 
     def verify_op(self) -> None:
+        """Check the instruction against the chip that its program is for. Raises VerifyError naming the field."""
+        self.verify_for(chip_of(self))
+
+    def verify_for(self, chip: Target) -> None:
         """Check the tiles, the fields, and that every address fits its memory. Raises VerifyError naming the field."""
-        verify_tiles(self, self.tiles)
-        self.verify_fields()
+        verify_tiles(self, self.tiles, chip)
+        self.verify_fields(chip)
         accesses = self.effects()
         self._verify_follows({access.operand for access in accesses})
         for access in accesses:
-            self._verify_access(access)
+            self._verify_access(access, chip)
 
     @property
     def terms(self) -> tuple[Follow, ...]:
@@ -118,15 +123,15 @@ class Instruction(Op, MemoryEffects):
             self.require_range("modulo of follows", term.modulo, 0)
             self.require_range("phase of follows", term.phase, 0)
 
-    def _verify_access(self, access: Access) -> None:
+    def _verify_access(self, access: Access, chip: Target) -> None:
         addresses, tiles = access.addresses, self.tiles
         if len(addresses) not in (1, len(tiles)):
             expected = "one address" if len(tiles) == 1 else f"one address, or one for each of the {len(tiles)} tiles"
             raise VerifyError(f"{access.operand} has {len(addresses)} addresses; expected {expected}", self)
         if access.space is MemorySpace.SPM:
-            first, end = 0, TX8.spm_bytes
+            first, end = 0, chip.spm_bytes
         else:
-            first, end = TX8.ddr_base, TX8.ddr_end
+            first, end = chip.ddr_base, chip.ddr_end
         low, high = min(addresses), max(addresses) + access.extent
         if low < first or high > end:
             raise VerifyError(
@@ -158,17 +163,17 @@ class Instruction(Op, MemoryEffects):
         if len(values) != length:
             raise VerifyError(f"{field} is {list(values)}; expected {length} entries: {what}", self)
 
-    def require_shape(self, field: str, shape: Sequence[int]) -> None:
-        """Check a (N, H, W, C) shape against the limits of the machine: N, H, W 1..4096 and C 1..16384."""
+    def require_shape(self, chip: Target, field: str, shape: Sequence[int]) -> None:
+        """Check a (N, H, W, C) shape against the limits of the chip: of the TX8, N, H, W 1..4096 and C 1..16384."""
         self.require_length(field, shape, 4, "N, H, W, C")
         for axis, extent in zip("NHWC", shape, strict=True):
-            limits = TX8.ne.channels if axis == "C" else TX8.ne.extent
+            limits = chip.ne.channels if axis == "C" else chip.ne.extent
             self.require_range(f"extent {axis} of {field}", extent, *limits)
 
-    def require_walk(self, iterations: Sequence[int], **strides: Sequence[int]) -> None:
+    def require_walk(self, levels: int, iterations: Sequence[int], **strides: Sequence[int]) -> None:
         """Check the loops of a strided copy: not too many, iterations >= 1, strides >= 0, as many as iterations."""
-        if len(iterations) > TX8.dma_levels:
-            raise VerifyError(f"iterations has {len(iterations)} levels; the engine has {TX8.dma_levels}", self)
+        if len(iterations) > levels:
+            raise VerifyError(f"iterations has {len(iterations)} levels; the engine has {levels}", self)
         for n in iterations:
             self.require_range("iterations", n, 1)
         for field, values in strides.items():
@@ -177,15 +182,26 @@ class Instruction(Op, MemoryEffects):
                 self.require_range(field, stride, 0)
 
 
-def verify_tiles(op: Operation, tiles: Sequence[int]) -> None:
+def chip_of(op: Operation) -> Target:
+    """The chip that the program around an operation is for: the TX8 unless it says another one."""
+    owner = op
+    while owner.parent_op is not None:
+        owner = owner.parent_op
+        chip = owner.attributes.get("chip") if owner.name == "tx8.program" else None
+        if isinstance(chip, Chip):
+            return chip.target
+    return TX8
+
+
+def verify_tiles(op: Operation, tiles: Sequence[int], chip: Target) -> None:
     """Check a set of tile ids. Raises VerifyError when it is empty, or names a tile twice or one that is not there."""
     if not tiles:
         raise VerifyError("tiles is empty; an instruction needs at least one tile", op)
     if len(set(tiles)) != len(tiles):
         raise VerifyError(f"tiles {list(tiles)} names a tile twice", op)
-    unknown = [t for t in tiles if not 0 <= t < TX8.tiles]
+    unknown = [t for t in tiles if not 0 <= t < chip.tiles]
     if unknown:
-        raise VerifyError(f"tiles {list(tiles)} must lie in 0..{TX8.tiles - 1}; there is no tile {unknown[0]}", op)
+        raise VerifyError(f"tiles {list(tiles)} must lie in 0..{chip.tiles - 1}; there is no tile {unknown[0]}", op)
 
 
 def spm_access(

@@ -11,7 +11,7 @@ import math
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import Engine
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, channel_blocking
 
@@ -43,14 +43,14 @@ class MoveOp(Instruction):
     format: str = attribute(doc="a format of whole bytes")
     layout: str = attribute(default="NTensor", doc="of both sides: NTensor (dense) or NCx (channel-blocked)")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
         self.require_one_of("layout", self.layout, MOVE_LAYOUTS)
-        self.require_shape("shape", self.shape)
-        self.verify_move()
-        self.require_shape("shape of dst", self.out_shape)
+        self.require_shape(chip, "shape", self.shape)
+        self.verify_move(chip)
+        self.require_shape(chip, "shape of dst", self.out_shape)
 
-    def verify_move(self) -> None:
+    def verify_move(self, chip: Target) -> None:
         """Check what is particular to the move; format, layout and shape are valid."""
 
     @property
@@ -70,7 +70,7 @@ class MirrorOp(MoveOp, name="tx8.mirror"):
 
     axis: str = attribute(doc="N, H, W or C")
 
-    def verify_move(self) -> None:
+    def verify_move(self, chip: Target) -> None:
         self.require_one_of("axis", self.axis, AXES)
 
 
@@ -79,7 +79,7 @@ class TransposeOp(MoveOp, name="tx8.transpose"):
 
     perm: tuple[int, ...] = attribute(doc="axis of src that each axis of dst is: a permutation of 0 1 2 3")
 
-    def verify_move(self) -> None:
+    def verify_move(self, chip: Target) -> None:
         self.require(sorted(self.perm) == [0, 1, 2, 3], f"perm is {list(self.perm)}; expected an order of 0, 1, 2, 3")
 
     @property
@@ -97,7 +97,7 @@ class RotateOp(MoveOp, name="tx8.rotate"):
 
     function: str = attribute(doc="rot90 rot180 rot270")
 
-    def verify_move(self) -> None:
+    def verify_move(self, chip: Target) -> None:
         self.require_one_of("function", self.function, ROTATIONS)
 
     @property
@@ -117,9 +117,9 @@ class ImageOrderOp(Instruction):
     shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the tensor, whichever way it is stored")
     format: str = attribute(doc="a format of whole bytes")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
-        self.require_shape("shape", self.shape)
+        self.require_shape(chip, "shape", self.shape)
 
     def effects(self) -> tuple[Access, ...]:
         n, h, w, c = self.shape
@@ -158,12 +158,12 @@ class ConcatOp(Instruction, name="tx8.concat"):
     format: str = attribute(doc="a format of whole bytes")
     layout: str = attribute(default="NTensor", doc="of all three: NTensor (dense) or NCx (channel-blocked)")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("axis", self.axis, AXES)
         self.require_one_of("format", self.format, BYTE_FORMATS)
         self.require_one_of("layout", self.layout, MOVE_LAYOUTS)
-        self.require_shape("lhs_shape", self.lhs_shape)
-        self.require_shape("rhs_shape", self.rhs_shape)
+        self.require_shape(chip, "lhs_shape", self.lhs_shape)
+        self.require_shape(chip, "rhs_shape", self.rhs_shape)
         joined = AXES[self.axis]
         for i, (a, b) in enumerate(zip(self.lhs_shape, self.rhs_shape, strict=True)):
             self.require(
@@ -171,7 +171,7 @@ class ConcatOp(Instruction, name="tx8.concat"):
                 f"lhs_shape {list(self.lhs_shape)} and rhs_shape {list(self.rhs_shape)} differ along more than "
                 f"axis {self.axis}",
             )
-        self.require_shape("shape of dst", self.out_shape)
+        self.require_shape(chip, "shape of dst", self.out_shape)
 
     @property
     def out_shape(self) -> Shape4:
@@ -196,10 +196,10 @@ class PadOp(MoveOp, name="tx8.pad"):
     pads: tuple[int, ...] = attribute(doc="(top, bottom, left, right), each 0..1023")
     value: int = attribute(default=0, doc="raw bits of a number of the format, unsigned")
 
-    def verify_move(self) -> None:
+    def verify_move(self, chip: Target) -> None:
         self.require_length("pads", self.pads, 4, "top, bottom, left, right")
         for pad in self.pads:
-            self.require_range("pads", pad, 0, 1023)
+            self.require_range("pads", pad, *chip.ne.pad)
         self.require_range("value", self.value, 0, (1 << 8 * format_bytes(self.format)) - 1)
 
     @property
@@ -222,8 +222,8 @@ class Img2ColOp(MoveOp, name="tx8.img2col"):
     pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right), each 0..1023")
     dilations: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width), each 1..1023")
 
-    def verify_move(self) -> None:
-        verify_window(self, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads, self.dilations)
+    def verify_move(self, chip: Target) -> None:
+        verify_window(self, chip, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads, self.dilations)
 
     @property
     def out_shape(self) -> Shape4:
@@ -247,7 +247,7 @@ class MaskGatherOp(Instruction, name="tx8.maskgather"):
     count: int = attribute(doc="elements of src, at least 1")
     format: str = attribute(doc="a format of whole bytes")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
         self.require_range("count", self.count, 1)
 
@@ -277,11 +277,11 @@ class TdmaReshapeOp(Instruction, name="tx8.tdma_reshape"):
     src_layout: str = attribute(default="NTensor", doc="NTensor (dense) or NCx (channel-blocked)")
     dst_layout: str = attribute(default="NTensor", doc="NTensor (dense) or NCx (channel-blocked)")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
         for side in ("src", "dst"):
             self.require_one_of(f"{side}_layout", getattr(self, f"{side}_layout"), MOVE_LAYOUTS)
-            self.require_shape(f"{side}_shape", getattr(self, f"{side}_shape"))
+            self.require_shape(chip, f"{side}_shape", getattr(self, f"{side}_shape"))
         self.require(
             math.prod(self.src_shape) == math.prod(self.dst_shape),
             f"src_shape {list(self.src_shape)} has {math.prod(self.src_shape)} elements, "

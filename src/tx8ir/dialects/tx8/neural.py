@@ -12,7 +12,7 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.core import StructAttr, attribute, struct_attr
-from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.layout import MemLayout
 
 from .access import Access, Shape4
@@ -79,7 +79,7 @@ class NeuralOp(Instruction):
     activation: str = attribute(default="none", doc="none relu leaky_relu")
     alpha: float | None = attribute(default=None, doc="slope of leaky_relu; else absent")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("in_format", self.in_format, (*FLOATS, *INTEGER_INPUTS))
         integers = self.in_format in INTEGER_INPUTS
         self.require_one_of("out_format", self.out_format, INTEGER_OUTPUTS if integers else FLOATS)
@@ -149,12 +149,12 @@ class GemmOp(NeuralOp, name="tx8.gemm"):
     transpose_lhs: bool = attribute(default=False, doc="lhs is stored as (k, m)")
     transpose_rhs: bool = attribute(default=False, doc="rhs is stored as (n, k)")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
-        self.require_range("batch", self.batch, *TX8.ne.extent)
-        self.require_range("m", self.m, *TX8.ne.extent)
-        self.require_range("k", self.k, *TX8.ne.channels)
-        self.require_range("n", self.n, *TX8.ne.channels)
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
+        self.require_range("batch", self.batch, *chip.ne.extent)
+        self.require_range("m", self.m, *chip.ne.extent)
+        self.require_range("k", self.k, *chip.ne.channels)
+        self.require_range("n", self.n, *chip.ne.channels)
         for field, value in (("lhs_batch", self.lhs_batch), ("rhs_batch", self.rhs_batch)):
             self.require(
                 value in (1, self.batch),
@@ -205,11 +205,11 @@ class ConvOp(NeuralOp, name="tx8.conv"):
     dilations: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
     depthwise: bool = attribute(default=False, doc="each channel by itself")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
-        self.require_shape("shape", self.shape)
-        self.require_range("out_channels", self.out_channels, *TX8.ne.channels)
-        verify_window(self, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads, self.dilations)
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
+        self.require_shape(chip, "shape", self.shape)
+        self.require_range("out_channels", self.out_channels, *chip.ne.channels)
+        verify_window(self, chip, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads, self.dilations)
         if self.depthwise:
             self.require(
                 self.out_channels == self.shape[3],

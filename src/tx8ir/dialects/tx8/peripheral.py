@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import Engine
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.rounding import Rounding
 
 from .access import Access, Shape4
@@ -34,7 +34,7 @@ class PeripheralOp(Instruction):
     dst: PerTile = attribute(doc="SPM address of the result")
     count: int = attribute(doc="elements, at least 1")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_range("count", self.count, 1)
 
 
@@ -45,8 +45,8 @@ class BitLogicOp(PeripheralOp, name="tx8.bit_logic"):
     lhs: PerTile = attribute(doc="SPM address of the left operand, packed bits")
     rhs: PerTile | None = attribute(default=None, doc="SPM address of the right operand, packed bits; absent for not")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("function", self.function, BIT_FUNCTIONS)
         needed = self.function != "not"
         self.require(
@@ -65,8 +65,8 @@ class Bit2FpOp(PeripheralOp, name="tx8.bit2fp"):
     src: PerTile = attribute(doc="SPM address of the packed bits")
     format: str = attribute(doc="of dst: f32, f16, bf16 or tf32")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("format", self.format, FLOATS)
 
     def effects(self) -> tuple[Access, ...]:
@@ -82,8 +82,8 @@ class CountOp(PeripheralOp, name="tx8.count"):
     src: PerTile = attribute(doc="SPM address of the operand")
     format: str = attribute(doc="of src: a format of whole bytes, or i1 (packed bits)")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("format", self.format, (*BYTE_FORMATS, "i1"))
         self.require_range("count", self.count, 1, (1 << 31) - 1)
 
@@ -102,8 +102,8 @@ class ArgOp(PeripheralOp, name="tx8.arg"):
     src: PerTile = attribute(doc="SPM address of the operand")
     format: str = attribute(doc="of src: f32 f16 bf16 tf32 i8 i16 i32")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("function", self.function, EXTREMES)
         self.require_one_of("format", self.format, NUMERIC)
 
@@ -122,8 +122,8 @@ class LutOp(PeripheralOp):
     table: PerTile = attribute(doc="SPM address of the entries")
     entries: int = attribute(doc="entries of the table")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_range("entries", self.entries, 1, 1 << min(8 * self.word, 31))
 
     def effects(self) -> tuple[Access, ...]:
@@ -162,8 +162,8 @@ class RandGenOp(PeripheralOp, name="tx8.rand_gen"):
     seed: int = attribute(doc="0..2^63-1")
     format: str = attribute(doc="f32 f16 bf16 tf32 i8 i16 i32 ui8 ui16 ui32")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("format", self.format, RANDOM_FORMATS)
         self.require_range("seed", self.seed, 0, (1 << 63) - 1)
 
@@ -184,8 +184,8 @@ class ElemMaskOp(PeripheralOp, name="tx8.elem_mask"):
     format: str = attribute(doc="f32, f16, bf16 or tf32")
     rounding: int = attribute(default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("format", self.format, FLOATS)
         self.require(0.0 <= self.probability <= 1.0, f"probability is {self.probability}; expected 0..1")
         self.require_range("seed", self.seed, 0, (1 << 63) - 1)
@@ -217,12 +217,12 @@ class BilinearOp(Instruction, name="tx8.bilinear"):
     coordinates: str = attribute(default="half_pixel", doc="half_pixel align_corners asymmetric")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, FLOATS)
         self.require_one_of("coordinates", self.coordinates, COORDINATES)
-        self.require_shape("shape", self.shape)
+        self.require_shape(chip, "shape", self.shape)
         self.require_length("extents", self.extents, 2, "height, width")
-        self.require_shape("shape of dst", self.out_shape)
+        self.require_shape(chip, "shape of dst", self.out_shape)
 
     @property
     def out_shape(self) -> Shape4:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import Engine
+from tx8ir.target.chip import Engine, Target
 
 from .access import Access
 from .instruction import FLOATS, Instruction, PerTile
@@ -24,8 +24,8 @@ class PoolIndexOp(PoolOp, name="tx8.pool_index"):
 
     index: PerTile = attribute(doc="SPM address of the places, NCx of i32, of the shape of dst")
 
-    def verify_fields(self) -> None:
-        super().verify_fields()
+    def verify_fields(self, chip: Target) -> None:
+        super().verify_fields(chip)
         self.require_one_of("function", self.function, INDEXED_POOLS)
 
     def effects(self) -> tuple[Access, ...]:
@@ -48,11 +48,11 @@ class UnpoolOp(Instruction, name="tx8.unpool"):
     extents: tuple[int, ...] = attribute(doc="(H, W) of dst, each 1..4096")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, FLOATS)
-        self.require_shape("shape", self.shape)
+        self.require_shape(chip, "shape", self.shape)
         self.require_length("extents", self.extents, 2, "height, width")
-        self.require_shape("shape of dst", self.out_shape)
+        self.require_shape(chip, "shape of dst", self.out_shape)
 
     @property
     def out_shape(self) -> tuple[int, int, int, int]:

@@ -9,7 +9,7 @@ import enum
 from typing import ClassVar
 
 from tx8ir.core import attribute
-from tx8ir.target.chip import Engine
+from tx8ir.target.chip import Engine, Target
 
 from .access import Access
 from .instruction import Instruction, PerTile, spm_access
@@ -44,7 +44,7 @@ class ScalarMoveOp(ScalarOp, name="tx8.scalar_move"):
     src: PerTile | None = attribute(default=None, doc="SPM address of an i32 to copy; absent with value")
     value: int | None = attribute(default=None, doc="-2^31..2^31-1; absent with src")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require((self.src is None) != (self.value is None), "expected one of src and value")
         if self.value is not None:
             self.require_range("value", self.value, *INT32)
@@ -62,7 +62,7 @@ class ScalarAddOp(ScalarOp, name="tx8.scalar_add"):
     rhs: PerTile | None = attribute(default=None, doc="SPM address of the right operand, i32; absent with value")
     value: int | None = attribute(default=None, doc="-2^31..2^31-1; absent with rhs")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require((self.rhs is None) != (self.value is None), "expected one of rhs and value")
         if self.value is not None:
             self.require_range("value", self.value, *INT32)
@@ -88,7 +88,7 @@ class CsrReadOp(ScalarOp, name="tx8.csr_read"):
     register: str = attribute(default="exceptions", doc="exceptions or cycles")
     dst: PerTile = attribute(doc="SPM address of the result: 4 bytes of exceptions, 8 of cycles")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("register", self.register, CSR_REGISTERS)
 
     def effects(self) -> tuple[Access, ...]:

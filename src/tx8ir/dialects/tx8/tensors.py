@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import VerifyError, attribute
-from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, size_bytes
 from tx8ir.target.rounding import Rounding
@@ -61,6 +61,7 @@ def window_extents(
 
 def verify_window(
     op: Instruction,
+    chip: Target,
     extents: tuple[int, int],
     kernel: tuple[int, ...],
     strides: tuple[int, ...],
@@ -68,7 +69,7 @@ def verify_window(
     dilations: tuple[int, ...] = (1, 1),
 ) -> None:
     """Check the fields of a sliding window against the limits of the NE, which pools have too [D]; one must fit."""
-    limits = TX8.ne
+    limits = chip.ne
     op.require_length("kernel", kernel, 2, "height, width")
     op.require_length("strides", strides, 2, "height, width")
     op.require_length("pads", pads, 4, "top, bottom, left, right")
@@ -105,11 +106,11 @@ class ReduceOp(Instruction, name="tx8.reduce"):
     shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("function", self.function, REDUCTIONS)
         self.require_one_of("axis", self.axis, REDUCE_AXES)
         self.require_one_of("format", self.format, FLOATS)
-        self.require_shape("shape", self.shape)
+        self.require_shape(chip, "shape", self.shape)
 
     @property
     def out_shape(self) -> Shape4:
@@ -143,11 +144,11 @@ class PoolOp(Instruction, name="tx8.pool"):
     pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right)")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("function", self.function, REDUCTIONS)
         self.require_one_of("format", self.format, FLOATS)
-        self.require_shape("shape", self.shape)
-        verify_window(self, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads)
+        self.require_shape(chip, "shape", self.shape)
+        verify_window(self, chip, (self.shape[1], self.shape[2]), self.kernel, self.strides, self.pads)
         kh, kw = self.kernel
         top, bottom, left, right = self.pads
         self.require(
@@ -182,9 +183,9 @@ class ChannelNormOp(Instruction, name="tx8.channelnorm"):
     format: str = attribute(doc="a format of whole bytes")
     direction: bool = attribute(default=True, doc="true: dense to blocked")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
-        self.require_shape("shape", self.shape)
+        self.require_shape(chip, "shape", self.shape)
 
     def effects(self) -> tuple[Access, ...]:
         shape, f = shape4(self.shape), self.format
@@ -207,7 +208,7 @@ class MaskMoveOp(Instruction, name="tx8.maskmove"):
     count: int = attribute(doc="elements")
     format: str = attribute(doc="a format of whole bytes")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
         self.require_range("count", self.count, 1)
 
@@ -240,7 +241,7 @@ class ConvertOp(Instruction, name="tx8.convert"):
         default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic; 0 where the pair is exact"
     )
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("src_format", self.src_format, NUMERIC)
         self.require_one_of("dst_format", self.dst_format, NUMERIC)
         self.require(self.src_format != self.dst_format, f"src_format and dst_format are both {self.src_format}")
@@ -282,7 +283,7 @@ class MemsetOp(Instruction, name="tx8.memset"):
     format: str = attribute(doc="a format of whole bytes")
     value: int = attribute(doc="raw bits, unsigned")
 
-    def verify_fields(self) -> None:
+    def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
         self.require_range("count", self.count, 1)
         self.require_range("value", self.value, 0, (1 << 8 * format_bytes(self.format)) - 1)
