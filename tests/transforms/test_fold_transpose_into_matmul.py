@@ -96,6 +96,20 @@ CASES: list[tuple[str, str, tuple[VTensorType, ...], Callable[..., Any], list[st
         ["pd.matmul", "pd.transpose"],
     ),
     (
+        "behind, with a transpose that moves rows in front of batches",
+        "transpose_of_matmul",
+        (f(2, 4, 5, 3), f(3, 2)),
+        lambda x, y: t(pd.matmul(x, y), 0, 3, 1, 2),
+        ["pd.matmul", "pd.transpose"],
+    ),
+    (
+        "behind batches regrouped, with a transpose that does more",
+        "transpose_of_reshaped_matmul",
+        (f(6, 5, 3), f(3, 2)),
+        lambda x, y: t(pd.reshape(pd.matmul(x, y), shape=(2, 3, 5, 2)), 3, 0, 1, 2),
+        ["pd.matmul", "pd.reshape", "pd.transpose"],
+    ),
+    (
         "behind batches regrouped",
         "transpose_of_reshaped_matmul",
         (f(6, 5, 3), f(3, 2)),
@@ -140,6 +154,7 @@ def kept_product(x: Value, y: Value) -> Any:
         ((f(2, 5, 3), f(4, 2, 3)), kept_transpose),
         ((f(2, 3), f(3, 4)), kept_product),
         ((f(2, 5, 3), f(3, 4)), lambda x, y: t(pd.matmul(x, y), 1, 0, 2)),
+        ((f(2, 5, 3), f(3, 4)), lambda x, y: t(pd.matmul(x, y), 1, 2, 0)),
         ((f(2, 3, 5), f(5, 4)), lambda x, y: pd.matmul(t(x, 1, 0, 2), y)),
         (
             (
@@ -158,6 +173,7 @@ def kept_product(x: Value, y: Value) -> Any:
         "a transpose with another reader",
         "a product with another reader",
         "batch axes exchanged behind",
+        "batches made columns behind",
         "batch axes exchanged in front",
         "a vector",
         "a reshape of matrices",
@@ -263,7 +279,10 @@ def product(writer: Writer) -> Sequence[Value]:
         if between:
             result = pd.reshape(result, shape=(1, *ranked(result).shape)).out
         rank = ranked(result).rank
-        return pd.transpose(result, perm=(*range(rank - 2), rank - 1, rank - 2)).results
+        perm = [*range(rank - 2), rank - 1, rank - 2]
+        if writer.one_of([False, True]):
+            perm.insert(0, perm.pop())
+        return pd.transpose(result, perm=tuple(perm)).results
 
 
 INPUTS = [VTensorType((2, 3), f32), VTensorType((2, 1, 3, 2), bf16), VTensorType((2, 2), i32)]

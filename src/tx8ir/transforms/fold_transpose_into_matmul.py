@@ -39,7 +39,7 @@ def transpose_of_matmul(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
     """transpose(matmul(x, y)) → matmul(y, x), each read the other way, when nothing else reads the product: (XY)ᵀ is
     YᵀXᵀ. What else the transpose does stays.
     """
-    product, perm = _only_read_by(op, op.x), rows_left(op.perm)
+    product, perm = _only_read_by(op, op.x), left_behind(op.perm)
     if product is None or perm is None:
         return False
     rewriter.replace(op, _permuted(_transposed_product(product, rewriter), perm, op, rewriter))
@@ -51,7 +51,7 @@ def transpose_of_reshaped_matmul(op: pd.TransposeOp, rewriter: Rewriter) -> bool
     """transpose(reshape(matmul(x, y))) → reshape(matmul(y, x)), when the reshape only groups the axes before the last
     two and nothing else reads what is between.
     """
-    reshape, perm = op.x.defining_op, rows_left(op.perm)
+    reshape, perm = op.x.defining_op, left_behind(op.perm)
     if not isinstance(reshape, pd.ReshapeOp) or perm is None or not op.x.has_one_use:
         return False
     product = _only_read_by(op, reshape.x) if _groups_leading_axes(reshape) else None
@@ -63,15 +63,29 @@ def transpose_of_reshaped_matmul(op: pd.TransposeOp, rewriter: Rewriter) -> bool
     return True
 
 
-def rows_left(perm: Sequence[int]) -> tuple[int, ...] | None:
-    """What is left of a permutation when the exchange of the last two axes of its result is taken out; None when that
-    would not keep the last axis in place.
+def left_in_front(perm: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The permutation p for which `transpose(x, perm)` is `transpose(x, p)` with its last two axes exchanged; None when
+    p would not keep the last axis in place.
     """
     if len(perm) < 2:
         return None
-    axes = positive(tuple(perm))
-    left = (*axes[:-2], axes[-1], axes[-2])
-    return left if left[-1] == len(axes) - 1 else None
+    axes = positive(perm)
+    return _rows_kept((*axes[:-2], axes[-1], axes[-2]))
+
+
+def left_behind(perm: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The permutation p for which `transpose(x, perm)` is `transpose(y, p)` of the y that is x with its last two axes
+    exchanged; None when p would not keep the last axis in place.
+    """
+    rank = len(perm)
+    if rank < 2:
+        return None
+    exchanged = {rank - 1: rank - 2, rank - 2: rank - 1}
+    return _rows_kept(tuple(exchanged.get(axis, axis) for axis in positive(perm)))
+
+
+def _rows_kept(perm: tuple[int, ...]) -> tuple[int, ...] | None:
+    return perm if perm[-1] == len(perm) - 1 else None
 
 
 def _is_identity(perm: tuple[int, ...]) -> bool:
@@ -105,7 +119,7 @@ def _transposed_source(value: Value, rewriter: Rewriter) -> Value | None:
     op: Operation | None = value.defining_op
     if not isinstance(op, pd.TransposeOp) or op.out.type.__class__ is not VTensorType:
         return None
-    left = rows_left(op.perm)
+    left = left_in_front(op.perm)
     if left is None or not (value.has_one_use or _is_identity(left)):
         return None
     return _permuted(op.x, left, op, rewriter)
@@ -119,7 +133,7 @@ def _regrouped_source(value: Value, rewriter: Rewriter) -> Value | None:
     transpose = op.x.defining_op
     if not isinstance(transpose, pd.TransposeOp):
         return None
-    left = rows_left(transpose.perm)
+    left = left_in_front(transpose.perm)
     if left is None or not (_is_identity(left) or (value.has_one_use and op.x.has_one_use)):
         return None
     source = _permuted(transpose.x, left, transpose, rewriter)
