@@ -27,6 +27,7 @@ def every_operation(x, y, image, mask, ids):
         binary(x, y)
     pd.where(mask, x, y)
     pd.matmul(x, x, transpose_y=True)
+    pd.scaled_dot_product_attention(x, x, x, scale=0.5)
     weight = pd.full(shape=(8, 4, 3, 3), value=0.5)
     pd.conv2d(image, weight, pd.full(shape=(8,), value=0.5), paddings=(1, 1), strides=(2, 2))
     pd.fused_conv2d_add_act(image, pd.full(shape=(2, 4, 3, 3), value=0.5))

@@ -40,76 +40,77 @@ module {
     %37 = "pd.logical_or"(%arg0, %arg1) : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xi1>
     %38 = "pd.where"(%arg3, %arg0, %arg1) : (!pd.vtensor<2x3xi1>, !pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
     %39 = "pd.matmul"(%arg0, %arg0) {transpose_x = false, transpose_y = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x2xf32>
-    %40 = "pd.full"() {dtype = f32, shape = array<i64: 8, 4, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<8x4x3x3xf32>
-    %41 = "pd.full"() {dtype = f32, shape = array<i64: 8>, value = 0.5 : f64} : () -> !pd.vtensor<8xf32>
-    %42 = "pd.conv2d"(%arg2, %40, %41) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<8x4x3x3xf32>, !pd.vtensor<8xf32>) -> !pd.vtensor<1x8x4x4xf32>
-    %43 = "pd.full"() {dtype = f32, shape = array<i64: 2, 4, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<2x4x3x3xf32>
-    %44 = "pd.fused_conv2d_add_act"(%arg2, %43) {activation = "relu", data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<2x4x3x3xf32>) -> !pd.vtensor<1x2x6x6xf32>
-    %45 = "pd.full"() {dtype = f32, shape = array<i64: 4, 1, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<4x1x3x3xf32>
-    %46 = "pd.depthwise_conv2d"(%arg2, %45) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 4 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4x1x3x3xf32>) -> !pd.vtensor<1x4x6x6xf32>
-    %47 = "pd.pool2d"(%arg2) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 2, 2>, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, pooling_type = "max", strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x4x4xf32>
-    %48 = "pd.full"() {dtype = f32, shape = array<i64: 4>, value = 1.0 : f64} : () -> !pd.vtensor<4xf32>
-    %49 = "pd.batch_norm"(%arg2, %48, %48, %48, %48) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x8x8xf32>
-    %50 = "pd.layer_norm"(%arg0, %arg1) {begin_norm_axis = 1 : i64, epsilon = 1.0e-05 : f64, operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %51 = "pd.rms_norm"(%arg0, %arg1) {begin_norm_axis = -1 : i64, epsilon = 1.0e-06 : f64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %52 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %53 = "pd.sum"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %54 = "pd.mean"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %55 = "pd.max"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %56 = "pd.min"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %57 = "pd.reshape"(%arg0) {shape = array<i64: 3, -1>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
-    %58 = "pd.flatten"(%arg2) {start_axis = 1 : i64, stop_axis = 1 : i64} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x8x8xf32>
-    %59 = "pd.unsqueeze"(%arg0) {axis = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<1x2x3xf32>
-    %60 = "pd.squeeze"(%59) {axis = array<i64: 0>} : (!pd.vtensor<1x2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %61 = "pd.transpose"(%arg0) {perm = array<i64: 1, 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
-    %62 = "pd.slice"(%arg0) {axes = array<i64: 1>, decrease_axis = array<i64: 1>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2xf32>
-    %63:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
-    %64 = "pd.concat"(%63#0, %63#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
-    %65 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %66 = "pd.pad"(%arg0) {pad_value = 0xFFF0000000000000 : f64, paddings = array<i64: 1, 0, 0, 2>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x5xf32>
-    %67 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
-    %68 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
-    %69 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
-    "pd.fetch"(%69) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
-    %70 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
-    %71 = "pd.set_value"(%arg0, %70) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
-    %72 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %73 = "pd.sgd"(%arg0, %70, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %74 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %75:2 = "pd.cross_entropy_with_softmax"(%arg0, %74) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
-    %76 = "pd.cross_entropy_with_softmax_grad"(%74, %75#0, %75#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
-    %77 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %78 = "pd.relu_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %79 = "pd.leaky_relu_"(%77) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %80 = "pd.gelu_"(%77) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %81 = "pd.softplus_"(%77) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %82 = "pd.tanh_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %83 = "pd.sigmoid_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %84 = "pd.erf_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %85 = "pd.exp_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %86 = "pd.log_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %87 = "pd.sqrt_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %88 = "pd.rsqrt_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %89 = "pd.reciprocal_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %90 = "pd.sin_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %91 = "pd.cos_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %92 = "pd.floor_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %93 = "pd.abs_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %94 = "pd.square_"(%77) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %95 = "pd.pow_"(%77) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %96 = "pd.scale_"(%77) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %97 = "pd.softmax_"(%77) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %98 = "pd.fill_"(%77) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %99 = "pd.add_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %100 = "pd.subtract_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %101 = "pd.multiply_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %102 = "pd.divide_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %103 = "pd.maximum_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %104 = "pd.minimum_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %105 = "pd.assign_"(%77, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %106 = "pd.set_value_"(%77, %70) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
-    %107 = "pd.sgd_"(%77, %70, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %108 = "pd.fusion"(%arg0) ({
+    %40 = "pd.scaled_dot_product_attention"(%arg0, %arg0, %arg0) {is_causal = false, masked_score = 0xFFF0000000000000 : f64, nan_to_zero = false, scale = 0.5 : f64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %41 = "pd.full"() {dtype = f32, shape = array<i64: 8, 4, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<8x4x3x3xf32>
+    %42 = "pd.full"() {dtype = f32, shape = array<i64: 8>, value = 0.5 : f64} : () -> !pd.vtensor<8xf32>
+    %43 = "pd.conv2d"(%arg2, %41, %42) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<8x4x3x3xf32>, !pd.vtensor<8xf32>) -> !pd.vtensor<1x8x4x4xf32>
+    %44 = "pd.full"() {dtype = f32, shape = array<i64: 2, 4, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<2x4x3x3xf32>
+    %45 = "pd.fused_conv2d_add_act"(%arg2, %44) {activation = "relu", data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<2x4x3x3xf32>) -> !pd.vtensor<1x2x6x6xf32>
+    %46 = "pd.full"() {dtype = f32, shape = array<i64: 4, 1, 3, 3>, value = 0.5 : f64} : () -> !pd.vtensor<4x1x3x3xf32>
+    %47 = "pd.depthwise_conv2d"(%arg2, %46) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 4 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4x1x3x3xf32>) -> !pd.vtensor<1x4x6x6xf32>
+    %48 = "pd.pool2d"(%arg2) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 2, 2>, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, pooling_type = "max", strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x4x4xf32>
+    %49 = "pd.full"() {dtype = f32, shape = array<i64: 4>, value = 1.0 : f64} : () -> !pd.vtensor<4xf32>
+    %50 = "pd.batch_norm"(%arg2, %49, %49, %49, %49) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x8x8xf32>
+    %51 = "pd.layer_norm"(%arg0, %arg1) {begin_norm_axis = 1 : i64, epsilon = 1.0e-05 : f64, operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %52 = "pd.rms_norm"(%arg0, %arg1) {begin_norm_axis = -1 : i64, epsilon = 1.0e-06 : f64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %53 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %54 = "pd.sum"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %55 = "pd.mean"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %56 = "pd.max"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %57 = "pd.min"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %58 = "pd.reshape"(%arg0) {shape = array<i64: 3, -1>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
+    %59 = "pd.flatten"(%arg2) {start_axis = 1 : i64, stop_axis = 1 : i64} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x8x8xf32>
+    %60 = "pd.unsqueeze"(%arg0) {axis = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<1x2x3xf32>
+    %61 = "pd.squeeze"(%60) {axis = array<i64: 0>} : (!pd.vtensor<1x2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %62 = "pd.transpose"(%arg0) {perm = array<i64: 1, 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
+    %63 = "pd.slice"(%arg0) {axes = array<i64: 1>, decrease_axis = array<i64: 1>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2xf32>
+    %64:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
+    %65 = "pd.concat"(%64#0, %64#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
+    %66 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %67 = "pd.pad"(%arg0) {pad_value = 0xFFF0000000000000 : f64, paddings = array<i64: 1, 0, 0, 2>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x5xf32>
+    %68 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
+    %69 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
+    %70 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
+    "pd.fetch"(%70) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
+    %71 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
+    %72 = "pd.set_value"(%arg0, %71) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
+    %73 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %74 = "pd.sgd"(%arg0, %71, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %75 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %76:2 = "pd.cross_entropy_with_softmax"(%arg0, %75) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
+    %77 = "pd.cross_entropy_with_softmax_grad"(%75, %76#0, %76#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
+    %78 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %79 = "pd.relu_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %80 = "pd.leaky_relu_"(%78) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %81 = "pd.gelu_"(%78) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %82 = "pd.softplus_"(%78) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %83 = "pd.tanh_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %84 = "pd.sigmoid_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %85 = "pd.erf_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %86 = "pd.exp_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %87 = "pd.log_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %88 = "pd.sqrt_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %89 = "pd.rsqrt_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %90 = "pd.reciprocal_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %91 = "pd.sin_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %92 = "pd.cos_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %93 = "pd.floor_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %94 = "pd.abs_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %95 = "pd.square_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %96 = "pd.pow_"(%78) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %97 = "pd.scale_"(%78) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %98 = "pd.softmax_"(%78) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %99 = "pd.fill_"(%78) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %100 = "pd.add_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %101 = "pd.subtract_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %102 = "pd.multiply_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %103 = "pd.divide_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %104 = "pd.maximum_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %105 = "pd.minimum_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %106 = "pd.assign_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %107 = "pd.set_value_"(%78, %71) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
+    %108 = "pd.sgd_"(%78, %71, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %109 = "pd.fusion"(%arg0) ({
     ^bb0(%arg0: !pd.vtensor<2x3xf32>):
       %0 = "pd.exp"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
       "pd.fusion_yield"(%0) : (!pd.vtensor<2x3xf32>) -> ()

@@ -42,11 +42,15 @@ from .pass_manager import (
     PipelineReport,
     StageReport,
     all_passes,
+    all_pipelines,
     describe_options,
     option,
     register_pass,
+    register_pipeline,
 )
+from .preparation import PREPARATION
 from .promise import Promise
+from .recognize_attention import RecognizeAttention
 from .recognize_gelu import RecognizeGelu
 from .recognize_layer_norm import RecognizeLayerNorm
 from .recognize_rms_norm import RecognizeRmsNorm
@@ -63,10 +67,9 @@ from .topological_sort import TopologicalSort
 from .unfuse_bn import UnfuseBn
 
 __all__ = [
-    "InlineFusions",
-    "FuseElementwise",
     "AliasAnalysis",
     "all_passes",
+    "all_pipelines",
     "AnalysisManager",
     "append_backward",
     "Atomic",
@@ -92,9 +95,11 @@ __all__ = [
     "FunctionPattern",
     "FuseConvActivation",
     "FuseConvBn",
+    "FuseElementwise",
     "Gradients",
     "GreedyResult",
     "Inline",
+    "InlineFusions",
     "Instrumentation",
     "LegalizeConvPadding",
     "LoopInvariantMotion",
@@ -110,12 +115,15 @@ __all__ = [
     "PassRun",
     "pattern",
     "PipelineReport",
+    "PREPARATION",
     "Promise",
+    "RecognizeAttention",
     "RecognizeGelu",
     "RecognizeLayerNorm",
     "RecognizeRmsNorm",
     "RecognizeSoftmax",
     "register_pass",
+    "register_pipeline",
     "RemoveDeadBuffers",
     "RemoveUnusedFunctions",
     "rewrite_greedily",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from tx8ir.core import Dialect
 
 from . import gradients as gradients
+from .attention import ScaledDotProductAttentionOp
 from .comparison import (
     ComparisonOp,
     EqualOp,
@@ -158,6 +159,7 @@ logical_and = LogicalAndOp
 logical_or = LogicalOrOp
 where = WhereOp
 matmul = MatmulOp
+scaled_dot_product_attention = ScaledDotProductAttentionOp
 conv2d = Conv2dOp
 depthwise_conv2d = DepthwiseConv2dOp
 fused_conv2d_add_act = FusedConv2dAddActOp
@@ -223,7 +225,6 @@ cross_entropy_with_softmax = CrossEntropyWithSoftmaxOp
 cross_entropy_with_softmax_grad = CrossEntropyWithSoftmaxGradOp
 fusion = FusionOp
 fusion_yield = FusionYieldOp
-
 DIALECT = Dialect(
     "pd",
     ops=[
@@ -266,6 +267,7 @@ DIALECT = Dialect(
         LogicalOrOp,
         WhereOp,
         MatmulOp,
+        ScaledDotProductAttentionOp,
         Conv2dOp,
         DepthwiseConv2dOp,
         FusedConv2dAddActOp,
@@ -431,6 +433,7 @@ __all__ = [
     "LogicalOrOp",
     "WhereOp",
     "MatmulOp",
+    "ScaledDotProductAttentionOp",
     "Conv2dOp",
     "DepthwiseConv2dOp",
     "FusedConv2dAddActOp",
@@ -498,6 +501,7 @@ __all__ = [
     "logical_or",
     "where",
     "matmul",
+    "scaled_dot_product_attention",
     "conv2d",
     "depthwise_conv2d",
     "fused_conv2d_add_act",
