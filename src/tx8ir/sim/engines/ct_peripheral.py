@@ -222,7 +222,8 @@ def decode_elem_mask(op: ElemMaskOp) -> Step:
             piece = result[tiles, columns]
             np.multiply(widen(x[tiles, columns], format), scale, out=piece)
             words >>= np.uint64(64 - bits)
-            np.copyto(piece, np.float32(0), where=words < least)
+            # All bits or none of each, without a branch: which ones stay is random.
+            piece.view(np.int32)[...] &= -(words >= least).astype(np.int32)
         memory.store(dst, narrow(result, format, rounding, rng))
 
     return step

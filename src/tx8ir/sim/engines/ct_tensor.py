@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from tx8ir.dialects.tx8 import (
@@ -30,7 +32,7 @@ def decode_reduce(op: ReduceOp) -> Step:
     """Combine the elements of the reduced axes, which keep extent 1."""
     format, function = Format.named(op.format), op.function
     axes = tuple(axis + 1 for axis in REDUCE_AXES[op.axis])  # behind the axis of tiles
-    terms = np.float32(np.prod([op.shape[axis - 1] for axis in axes]))
+    terms = np.float32(math.prod([op.shape[axis - 1] for axis in axes]))
     ufunc = _REDUCE[function]
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
