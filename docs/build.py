@@ -30,6 +30,7 @@ NAVIGATION = (
     ("Command line", "docs/reference/cli.html"),
     ("Python", "docs/reference/python.html"),
     ("Operations", "docs/reference/operations.html"),
+    ("Instructions", "docs/reference/instructions.html"),
     ("Passes", "docs/reference/passes.html"),
     ("Pipeline", "docs/explanation/pipeline.html"),
 )

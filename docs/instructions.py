@@ -24,9 +24,17 @@ COSTS = {
     Engine.RDMA: "{dma_startup_cycles} + bytes / (share of {ddr_bytes_per_cycle:g} B/cycle) "
     "+ {ddr_bank_cycles} if it starts inside a DDR bank",
     Engine.TDMA: "{tdma_segment_cycles} per contiguous run + bytes / {tdma_bytes_per_cycle}",
-    Engine.DTE: "message bytes / {dte_bytes_per_cycle} per receiver or piece; an arm is free",
     Engine.SCALAR: "{scalar_cycles}",
 }
+COSTS_OF = {
+    "tx8.dte_arm": "0",
+    "tx8.dte_send": "{dte_first_message_cycles} for the tile's first message, {dte_message_cycles} for later ones, + bytes / "
+    "{dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are held",
+    "tx8.dte_wait": "0 beyond the time until the messages have arrived",
+    "tx8.dte_store": "{dte_message_cycles} + bytes / (share of {ddr_bytes_per_cycle:g} B/cycle)",
+    "tx8.barrier": "{barrier_cycles} from the last arrival",
+}
+"""Of instructions that cost something else than others of their engine."""
 COMMON = ("tiles", "source", "follows")
 
 
@@ -129,7 +137,7 @@ def _instruction(op: type[tx8.Instruction]) -> Iterator[str]:
     yield ""
     engine = op.engine
     where = "kernel core" if engine is None else engine.value
-    yield f"*Family* {_family(op).name}. *Engine* {where}. *Cost* {_cost(engine)}."
+    yield f"*Family* {_family(op).name}. *Engine* {where}. *Cost* {_cost(op)}."
     yield ""
     yield from _paragraphs(inspect.getdoc(op) or "")
     for base in op.__mro__[1 : op.__mro__.index(tx8.Instruction)]:
@@ -161,10 +169,11 @@ def _paragraphs(text: str) -> Iterator[str]:
         yield ""
 
 
-def _cost(engine: Engine | None) -> str:
-    if engine is None:
-        return f"{TX8.profile.barrier_cycles} from the last arrival"
-    rule = COSTS[Engine.RDMA if engine is Engine.WDMA else engine]
+def _cost(op: type[tx8.Instruction]) -> str:
+    rule = COSTS_OF.get(op.name)
+    if rule is None:
+        assert op.engine is not None
+        rule = COSTS[Engine.RDMA if op.engine is Engine.WDMA else op.engine]
     return rule.format_map({name: getattr(TX8.profile, name) for name in dir(TX8.profile) if not name.startswith("__")})
 
 

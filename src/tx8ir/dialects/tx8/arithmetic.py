@@ -37,7 +37,7 @@ class ElementwiseOp(Instruction):
     engine: ClassVar[Engine | None] = Engine.CT
 
     dst: PerTile = attribute(doc="SPM address of the result")
-    count: int = attribute(doc="elements")
+    count: int = attribute(doc="elements, at least 1")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
     rounding: int = attribute(default=0, doc="0 nearest even, 1 toward zero, 2 up, 3 down, 4 stochastic")
 
@@ -59,7 +59,10 @@ class UnaryOp(ElementwiseOp, name="tx8.unary"):
     zero else 0.0.
     """
 
-    function: str = attribute(doc="one of UNARY_FUNCTIONS")
+    function: str = attribute(
+        doc="abs recip square sqrt rsqrt neg, log2 ln pow2 exp exp_lp sin cos, "
+        "tanh sigmoid relu satrelu leakyrelu softplus, not"
+    )
     src: PerTile = attribute(doc="SPM address of the operand")
     alpha: float | None = attribute(default=None, doc="the bound of satrelu, the slope of leakyrelu; else absent")
 
@@ -119,7 +122,7 @@ class BinaryVSOp(BinaryOp, name="tx8.binary_vs"):
     """`dst[i] = src[i] op scalar` for `i < count`; `scalar` holds the raw bits of a number of the format."""
 
     src: PerTile = attribute(doc="SPM address of the left operand")
-    scalar: int = attribute(doc="the right operand: raw bits, unsigned")
+    scalar: int = attribute(doc="the right operand: raw bits, 0..2^16-1 or 0..2^32-1 by the format")
 
     def verify_fields(self, chip: Target) -> None:
         super().verify_fields(chip)
@@ -134,7 +137,7 @@ class BinaryVuVOp(BinaryOp, name="tx8.binary_vuv"):
 
     src: PerTile = attribute(doc="SPM address of the left operand")
     unit: PerTile = attribute(doc="SPM address of the unit vector")
-    unit_count: int = attribute(doc="elements of the unit vector, at most count")
+    unit_count: int = attribute(doc="elements of the unit vector, 1..count; 64 in vuv_loop")
 
     def verify_fields(self, chip: Target) -> None:
         super().verify_fields(chip)
@@ -156,7 +159,7 @@ class BinaryVuVLoopOp(BinaryVuVOp, name="tx8.binary_vuv_loop"):
     where `full_count / full_unit_count == count / unit_count`. A tail of fewer channels than a block is one more VuV.
     """
 
-    full_count: int = attribute(doc="elements of src and dst, a multiple of count")
+    full_count: int = attribute(doc="elements of src and dst, a positive multiple of count")
     full_unit_count: int = attribute(doc="elements of unit, a multiple of unit_count")
 
     def verify_fields(self, chip: Target) -> None:

@@ -27,9 +27,11 @@ class DmaOp(Instruction):
     spm: PerTile = attribute(doc="SPM address of the dense side, bytes")
     ddr: PerTile = attribute(doc="DDR address of the first run, bytes")
     element_bytes: int = attribute(doc="bytes of one element: 1, 2, 4 or 8")
-    count: int = attribute(doc="contiguous elements of a run")
-    strides: tuple[int, ...] = attribute(default=(), doc="DDR strides in elements, outermost first, at most 3")
-    iterations: tuple[int, ...] = attribute(default=(), doc="trip counts, as many as strides")
+    count: int = attribute(doc="contiguous elements of a run, at least 1")
+    strides: tuple[int, ...] = attribute(
+        default=(), doc="DDR strides in elements, outermost first, at most 3, each at least 0"
+    )
+    iterations: tuple[int, ...] = attribute(default=(), doc="trip counts, as many as strides, each at least 1")
 
     def verify_fields(self, chip: Target) -> None:
         self.require(
@@ -138,10 +140,10 @@ class TdmaOp(Instruction, name="tx8.tdma"):
 
     src: PerTile = attribute(doc="SPM address of the first source run")
     dst: PerTile = attribute(doc="SPM address of the first destination run")
-    segment_bytes: int = attribute(doc="bytes of a run")
-    src_strides: tuple[int, ...] = attribute(default=(), doc="bytes, outermost first, at most 3")
-    dst_strides: tuple[int, ...] = attribute(default=(), doc="bytes, outermost first, at most 3")
-    iterations: tuple[int, ...] = attribute(default=(), doc="trip counts, as many as strides")
+    segment_bytes: int = attribute(doc="bytes of a run, at least 1")
+    src_strides: tuple[int, ...] = attribute(default=(), doc="bytes, outermost first, at most 3, each at least 0")
+    dst_strides: tuple[int, ...] = attribute(default=(), doc="bytes, outermost first, at most 3, each at least 0")
+    iterations: tuple[int, ...] = attribute(default=(), doc="trip counts, as many as strides, each at least 1")
 
     def verify_fields(self, chip: Target) -> None:
         self.require_range("segment_bytes", self.segment_bytes, 1)

@@ -26,8 +26,12 @@ class MessageOp(Instruction):
     """Base of arm, send and wait."""
 
     peers: tuple[int, ...] = attribute(doc="the other tiles; see `pattern`")
-    pattern: str = attribute(default="unicast", doc="unicast: one peer for each of tiles, or one for all of them")
-    channel: int = attribute(default=0, doc="0 or more")
+    pattern: str = attribute(
+        default="unicast",
+        doc="unicast: one peer for each of tiles, or one for all of them; to send also broadcast and scatter, to arm and "
+        "to wait also gather: all of peers for each of tiles",
+    )
+    channel: int = attribute(default=0, doc="a number that tells streams of messages apart, 0 or more")
 
     patterns: ClassVar[tuple[str, ...]] = RECEIVE_PATTERNS
 
@@ -65,7 +69,8 @@ class MessageOp(Instruction):
 class DteArmOp(MessageOp, name="tx8.dte_arm"):
     """Makes each tile ready to receive `nbytes` bytes from each of its peers.
 
-    unicast: the message lands at `dst`. gather: the message of the i-th peer lands at `dst + i * nbytes`.
+    unicast: the message lands at `dst`. gather: the message of the i-th peer lands at `dst + i * nbytes`. Until the wait
+    the bytes belong to the message.
     """
 
     engine: ClassVar[Engine | None] = Engine.DTE
@@ -83,9 +88,12 @@ class DteArmOp(MessageOp, name="tx8.dte_arm"):
 
 
 class DteSendOp(MessageOp, name="tx8.dte_send"):
-    """Sends `nbytes` bytes of each tile's SPM to where its peers armed.
+    """Sends bytes of each tile's SPM to where its peers armed, which is `landing` there:
 
-    unicast and broadcast: the bytes at `src`, to one peer or to each. scatter: those at `src + i * nbytes` to the i-th.
+        unicast, broadcast   landing[:nbytes] = src[:nbytes]                on the peer, on each peer
+        scatter              landing[:nbytes] = src[i*nbytes:][:nbytes]     on the i-th peer
+
+    A send holds its tile back until every receiver has armed, and comes after all that its tile did in writable DDR.
     """
 
     engine: ClassVar[Engine | None] = Engine.DTE
@@ -108,7 +116,7 @@ class DteWaitOp(MessageOp, name="tx8.dte_wait"):
 
 
 class DteStoreOp(Instruction, name="tx8.dte_store"):
-    """Copies `nbytes` dense bytes from SPM to DDR by the DTE."""
+    """Copies dense bytes from SPM to DDR by the DTE: `ddr[:nbytes] = src[:nbytes]`."""
 
     engine: ClassVar[Engine | None] = Engine.DTE
 

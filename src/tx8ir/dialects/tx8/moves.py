@@ -40,7 +40,7 @@ class MoveOp(Instruction):
     src: PerTile = attribute(doc="SPM address of the operand")
     dst: PerTile = attribute(doc="SPM address of the result")
     shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand; N, H, W 1..4096, C 1..16384")
-    format: str = attribute(doc="a format of whole bytes")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
     layout: str = attribute(default="NTensor", doc="of both sides: NTensor (dense) or NCx (channel-blocked)")
 
     def verify_fields(self, chip: Target) -> None:
@@ -114,8 +114,10 @@ class ImageOrderOp(Instruction):
 
     src: PerTile = attribute(doc="SPM address of the operand, dense")
     dst: PerTile = attribute(doc="SPM address of the result, dense")
-    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the tensor, whichever way it is stored")
-    format: str = attribute(doc="a format of whole bytes")
+    shape: tuple[int, ...] = attribute(
+        doc="(N, H, W, C) of the tensor, whichever way it is stored; N, H, W 1..4096, C 1..16384"
+    )
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
 
     def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
@@ -142,7 +144,9 @@ class Nhwc2NchwOp(ImageOrderOp, name="tx8.nhwc2nchw"):
 
 
 class ConcatOp(Instruction, name="tx8.concat"):
-    """Joins two tensors along `axis`: `dst[.., i, ..] = lhs[.., i, ..]` below lhs's extent, else rhs behind it.
+    """Joins two tensors along `axis`, on which lhs has extent e:
+
+        dst[.., i, ..] = lhs[.., i, ..] if i < e else rhs[.., i - e, ..]
 
     More than two are joined one after the other.
     """
@@ -152,10 +156,10 @@ class ConcatOp(Instruction, name="tx8.concat"):
     lhs: PerTile = attribute(doc="SPM address of the first operand")
     rhs: PerTile = attribute(doc="SPM address of the second operand")
     dst: PerTile = attribute(doc="SPM address of the result")
-    lhs_shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of lhs")
+    lhs_shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of lhs; N, H, W 1..4096, C 1..16384, of the result too")
     rhs_shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of rhs, equal to lhs_shape but along axis")
     axis: str = attribute(doc="N, H, W or C")
-    format: str = attribute(doc="a format of whole bytes")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
     layout: str = attribute(default="NTensor", doc="of all three: NTensor (dense) or NCx (channel-blocked)")
 
     def verify_fields(self, chip: Target) -> None:
@@ -194,7 +198,7 @@ class PadOp(MoveOp, name="tx8.pad"):
     """`dst[n, y, x, c] = src[n, y - top, x - left, c]`, and `value` where that lies outside of src."""
 
     pads: tuple[int, ...] = attribute(doc="(top, bottom, left, right), each 0..1023")
-    value: int = attribute(default=0, doc="raw bits of a number of the format, unsigned")
+    value: int = attribute(default=0, doc="raw bits of a number of the format: 0..2^bits-1")
 
     def verify_move(self, chip: Target) -> None:
         self.require_length("pads", self.pads, 4, "top, bottom, left, right")
@@ -245,7 +249,7 @@ class MaskGatherOp(Instruction, name="tx8.maskgather"):
     dst: PerTile = attribute(doc="SPM address of the result, room for count elements")
     found: PerTile = attribute(doc="SPM address of the number of elements written, one i32")
     count: int = attribute(doc="elements of src, at least 1")
-    format: str = attribute(doc="a format of whole bytes")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
 
     def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
@@ -262,7 +266,7 @@ class MaskGatherOp(Instruction, name="tx8.maskgather"):
 
 
 class TdmaReshapeOp(Instruction, name="tx8.tdma_reshape"):
-    """Re-spaces a tensor: the elements of src, in row-major order of `src_shape`, become those of `dst_shape`.
+    """Re-spaces a tensor: `dst[j] = src[j]` for the j-th element in row-major order of `dst_shape` and of `src_shape`.
 
     The two sides may lie in different layouts: with equal shapes this is a change of layout.
     """
@@ -273,7 +277,7 @@ class TdmaReshapeOp(Instruction, name="tx8.tdma_reshape"):
     dst: PerTile = attribute(doc="SPM address of the result")
     src_shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of src; N, H, W 1..4096, C 1..16384")
     dst_shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of dst, of as many elements")
-    format: str = attribute(doc="a format of whole bytes")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
     src_layout: str = attribute(default="NTensor", doc="NTensor (dense) or NCx (channel-blocked)")
     dst_layout: str = attribute(default="NTensor", doc="NTensor (dense) or NCx (channel-blocked)")
 

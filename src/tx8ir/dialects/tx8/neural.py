@@ -140,10 +140,10 @@ class GemmOp(NeuralOp, name="tx8.gemm"):
 
     lhs: PerTile = attribute(doc="SPM address of the left factor")
     rhs: PerTile = attribute(doc="SPM address of the right factor")
-    batch: int = attribute(default=1, doc="batch of the result")
-    m: int = attribute(doc="rows of the result")
-    k: int = attribute(doc="length of the sums")
-    n: int = attribute(doc="columns of the result")
+    batch: int = attribute(default=1, doc="batch of the result, 1..4096")
+    m: int = attribute(doc="rows of the result, 1..4096")
+    k: int = attribute(doc="length of the sums, 1..16384")
+    n: int = attribute(doc="columns of the result, 1..16384")
     lhs_batch: int = attribute(default=1, doc="batch or 1")
     rhs_batch: int = attribute(default=1, doc="batch or 1")
     transpose_lhs: bool = attribute(default=False, doc="lhs is stored as (k, m)")
@@ -197,12 +197,12 @@ class ConvOp(NeuralOp, name="tx8.conv"):
 
     src: PerTile = attribute(doc="SPM address of the feature")
     weight: PerTile = attribute(doc="SPM address of the weight")
-    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the feature")
-    out_channels: int = attribute(doc="channels of the result")
-    kernel: tuple[int, ...] = attribute(doc="(height, width)")
-    strides: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
-    pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right)")
-    dilations: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the feature; N, H, W 1..4096, C 1..16384")
+    out_channels: int = attribute(doc="channels of the result, 1..16384")
+    kernel: tuple[int, ...] = attribute(doc="(height, width), each 1..255; one must fit into the padded feature")
+    strides: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width), each 1..1023")
+    pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right), each 0..1023")
+    dilations: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width), each 1..1023")
     depthwise: bool = attribute(default=False, doc="each channel by itself")
 
     def verify_fields(self, chip: Target) -> None:

@@ -80,7 +80,7 @@ class CountOp(PeripheralOp, name="tx8.count"):
     """`dst = number of i < count with src[i] != 0`, one i32; a NaN is not zero."""
 
     src: PerTile = attribute(doc="SPM address of the operand")
-    format: str = attribute(doc="of src: a format of whole bytes, or i1 (packed bits)")
+    format: str = attribute(doc="of src: i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32, or i1 (packed bits)")
 
     def verify_fields(self, chip: Target) -> None:
         super().verify_fields(chip)
@@ -120,7 +120,7 @@ class LutOp(PeripheralOp):
 
     src: PerTile = attribute(doc="SPM address of the indices, unsigned words")
     table: PerTile = attribute(doc="SPM address of the entries")
-    entries: int = attribute(doc="entries of the table")
+    entries: int = attribute(doc="entries of the table: 1..65536 of lut16, 1..2^31 of lut32")
 
     def verify_fields(self, chip: Target) -> None:
         super().verify_fields(chip)

@@ -22,6 +22,7 @@ class PoolIndexOp(PoolOp, name="tx8.pool_index"):
     The first such place in row-major order; with a NaN in the window, the first NaN's. Padding is never the place.
     """
 
+    function: str = attribute(doc="max min")
     index: PerTile = attribute(doc="SPM address of the places, NCx of i32, of the shape of dst")
 
     def verify_fields(self, chip: Target) -> None:
@@ -44,7 +45,7 @@ class UnpoolOp(Instruction, name="tx8.unpool"):
     src: PerTile = attribute(doc="SPM address of the operand, NCx")
     index: PerTile = attribute(doc="SPM address of the places, NCx of i32, of the shape of src")
     dst: PerTile = attribute(doc="SPM address of the result, NCx")
-    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of src and index")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of src and index; N, H, W 1..4096, C 1..16384")
     extents: tuple[int, ...] = attribute(doc="(H, W) of dst, each 1..4096")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 

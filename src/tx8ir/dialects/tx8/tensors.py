@@ -91,7 +91,12 @@ def verify_window(
 
 
 class ReduceOp(Instruction, name="tx8.reduce"):
-    """`dst = function(src over axis)`, the reduced axes keeping extent 1; both sides channel-blocked (NCx).
+    """Combines the elements along one or two axes, which keep extent 1; both sides are channel-blocked (NCx).
+
+        C    dst[n, h, w, 0] = function over c of src[n, h, w, c]
+        W    dst[n, h, 0, c] = function over w of src[n, h, w, c]
+        H    dst[n, 0, w, c] = function over h of src[n, h, w, c]
+        HW   dst[n, 0, 0, c] = function over h, w of src[n, h, w, c]
 
     sum and avg accumulate in fp32 and round once; avg divides by the number of elements; max and min give NaN for a
     NaN. Padding lanes are not read, and written as zero.
@@ -103,7 +108,7 @@ class ReduceOp(Instruction, name="tx8.reduce"):
     axis: str = attribute(doc="C, W, H or HW")
     src: PerTile = attribute(doc="SPM address of the operand")
     dst: PerTile = attribute(doc="SPM address of the result")
-    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand; N, H, W 1..4096, C 1..16384")
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 
     def verify_fields(self, chip: Target) -> None:
@@ -138,10 +143,12 @@ class PoolOp(Instruction, name="tx8.pool"):
     function: str = attribute(doc="max avg sum min")
     src: PerTile = attribute(doc="SPM address of the operand")
     dst: PerTile = attribute(doc="SPM address of the result")
-    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand")
-    kernel: tuple[int, ...] = attribute(doc="(height, width)")
-    strides: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width)")
-    pads: tuple[int, ...] = attribute(default=(0, 0, 0, 0), doc="(top, bottom, left, right)")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the operand; N, H, W 1..4096, C 1..16384")
+    kernel: tuple[int, ...] = attribute(doc="(height, width), each 1..255; one must fit into the padded operand")
+    strides: tuple[int, ...] = attribute(default=(1, 1), doc="(height, width), each 1..1023")
+    pads: tuple[int, ...] = attribute(
+        default=(0, 0, 0, 0), doc="(top, bottom, left, right), each 0..1023 and less than the kernel"
+    )
     format: str = attribute(doc="f32, f16, bf16 or tf32")
 
     def verify_fields(self, chip: Target) -> None:
@@ -170,17 +177,18 @@ class PoolOp(Instruction, name="tx8.pool"):
 
 
 class ChannelNormOp(Instruction, name="tx8.channelnorm"):
-    """Copies a tensor from dense (NTensor) to channel-blocked (NCx) if `direction`, else the other way round.
+    """Changes the layout of a tensor: `dst[n, h, w, c] = src[n, h, w, c]` for all indices of the shape.
 
-    Padding lanes are written as zero, and not read.
+    With `direction` src is dense (NTensor) and dst channel-blocked (NCx), without it the other way round. Padding lanes
+    are written as zero, and not read.
     """
 
     engine: ClassVar[Engine | None] = Engine.CT
 
     src: PerTile = attribute(doc="SPM address of the operand")
     dst: PerTile = attribute(doc="SPM address of the result")
-    shape: tuple[int, ...] = attribute(doc="(N, H, W, C)")
-    format: str = attribute(doc="a format of whole bytes")
+    shape: tuple[int, ...] = attribute(doc="(N, H, W, C) of the tensor; N, H, W 1..4096, C 1..16384")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
     direction: bool = attribute(default=True, doc="true: dense to blocked")
 
     def verify_fields(self, chip: Target) -> None:
@@ -205,8 +213,8 @@ class MaskMoveOp(Instruction, name="tx8.maskmove"):
     src: PerTile = attribute(doc="SPM address of the operand")
     mask: PerTile = attribute(doc="SPM address of the mask")
     dst: PerTile = attribute(doc="SPM address of the result")
-    count: int = attribute(doc="elements")
-    format: str = attribute(doc="a format of whole bytes")
+    count: int = attribute(doc="elements, at least 1")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
 
     def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
@@ -234,7 +242,7 @@ class ConvertOp(Instruction, name="tx8.convert"):
 
     src: PerTile = attribute(doc="SPM address of the operand")
     dst: PerTile = attribute(doc="SPM address of the result")
-    count: int = attribute(doc="elements")
+    count: int = attribute(doc="elements, at least 1")
     src_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32")
     dst_format: str = attribute(doc="i8 i16 i32 f16 bf16 tf32 f32, another one; src or dst is a float")
     rounding: int = attribute(
@@ -279,9 +287,9 @@ class MemsetOp(Instruction, name="tx8.memset"):
     engine: ClassVar[Engine | None] = Engine.CT
 
     dst: PerTile = attribute(doc="SPM address of the result")
-    count: int = attribute(doc="elements")
-    format: str = attribute(doc="a format of whole bytes")
-    value: int = attribute(doc="raw bits, unsigned")
+    count: int = attribute(doc="elements, at least 1")
+    format: str = attribute(doc="i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 tf32 f32")
+    value: int = attribute(doc="raw bits: 0..2^8-1, 0..2^16-1, 0..2^32-1 or 0..2^64-1 by the format")
 
     def verify_fields(self, chip: Target) -> None:
         self.require_one_of("format", self.format, BYTE_FORMATS)
