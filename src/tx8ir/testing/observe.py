@@ -22,14 +22,14 @@ FORMATS   Number formats may change, values may not: the evaluations in fp64, wh
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final, TypeAlias, cast
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Operation, Program, RankedTensor, Value, scalar_type_of
+from tx8ir.core import Operation, ParameterAccess, Program, RankedTensor, Value, scalar_type_of
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import Interpreter, Precision
 from tx8ir.transforms.effects import mutable_parameters
@@ -205,6 +205,7 @@ def _roundings_of_results(program: Program, everything: int) -> dict[str, int]:
     returned = program.main.body.blocks[-1].terminator
     if not isinstance(returned, func.ReturnOp) or len(returned.operands) != len(names):
         return counts
+    mutable = mutable_parameters(program)
     for name, value in zip(names, returned.operands, strict=True):
         seen: set[Operation] = set()
         work: list[Value] = [value]
@@ -215,10 +216,15 @@ def _roundings_of_results(program: Program, everything: int) -> dict[str, int]:
             opaque |= (op is None and current.owner is not program.main.body.block) or not _is_value(current)
             if op is not None and op not in seen:
                 seen.add(op)
-                opaque |= bool(op.regions) or isinstance(op, func.CallOp)
+                opaque |= bool(op.regions) or isinstance(op, func.CallOp) or _reads_any(op, mutable)
                 work += op.operands
         counts[f"result {name!r}"] = everything if opaque else sum(map(_rounds, seen))
     return counts
+
+
+def _reads_any(op: Operation, parameters: Collection[str]) -> bool:
+    access = op.interface(ParameterAccess)
+    return access is not None and any(name in parameters for name in access.parameter_reads())
 
 
 def _is_value(value: Value) -> bool:
