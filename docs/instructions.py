@@ -14,7 +14,7 @@ from pathlib import Path
 from tx8ir.core.fields import MISSING
 from tx8ir.dialects import tx8
 from tx8ir.dialects.tx8.families import FAMILIES, Family
-from tx8ir.target.chip import TX8, Engine
+from tx8ir.target.chip import BOARD, TX8, Engine
 
 PAGE = Path(__file__).parent / "reference" / "instructions.md"
 
@@ -28,10 +28,10 @@ COSTS = {
 }
 COSTS_OF = {
     "tx8.dte_arm": "0",
-    "tx8.dte_send": "{dte_first_message_cycles} for the tile's first message, {dte_message_cycles} for later ones, + bytes / "
-    "{dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are held",
+    "tx8.dte_send": "bytes / {dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are held; "
+    "software adds its part, see *Profiles*",
     "tx8.dte_wait": "0 beyond the time until the messages have arrived",
-    "tx8.dte_store": "{dte_message_cycles} + bytes / (share of {ddr_bytes_per_cycle:g} B/cycle)",
+    "tx8.dte_store": "bytes / (share of {ddr_bytes_per_cycle:g} B/cycle); software adds its part, see *Profiles*",
     "tx8.barrier": "{barrier_cycles} from the last arrival",
 }
 """Of instructions that cost something else than others of their engine."""
@@ -84,6 +84,21 @@ def _lines() -> Iterator[str]:
         + ", ".join(f"{name} {a if b == 1 else f'{a}/{b}'}" for name, a, b in profile.ne_steps_per_cycle)
         + "."
     )
+    yield ""
+    yield "## Profiles"
+    yield ""
+    yield "What differs from the costs given here when boards are simulated (`board`)."
+    yield ""
+    yield f"| what | `{profile.name}` | `{BOARD.name}` |"
+    yield "|---|---|---|"
+    for what, field in (
+        ("part of the NE's peak that is sustained", "ne_efficiency"),
+        ("DDR, bytes per cycle of the chip", "ddr_bytes_per_cycle"),
+        ("software cost of a tile's first message", "dte_first_message_cycles"),
+        ("software cost of each later message", "dte_message_cycles"),
+        ("software cost of issuing an instruction", "issue_cycles"),
+    ):
+        yield f"| {what} | {getattr(profile, field):g} | {getattr(BOARD, field):g} |"
     yield ""
     yield from _families()
     for family in Family:

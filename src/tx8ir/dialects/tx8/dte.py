@@ -28,8 +28,8 @@ class MessageOp(Instruction):
     peers: tuple[int, ...] = attribute(doc="the other tiles; see `pattern`")
     pattern: str = attribute(
         default="unicast",
-        doc="unicast: one peer for each of tiles, or one for all of them; to send also broadcast and scatter, to arm and "
-        "to wait also gather: all of peers for each of tiles",
+        doc="unicast: one peer for each of tiles, or one for all of them; to send also broadcast and scatter, to arm "
+        "and to wait also gather: all of peers for each of tiles",
     )
     channel: int = attribute(default=0, doc="a number that tells streams of messages apart, 0 or more")
 
@@ -69,8 +69,8 @@ class MessageOp(Instruction):
 class DteArmOp(MessageOp, name="tx8.dte_arm"):
     """Makes each tile ready to receive `nbytes` bytes from each of its peers.
 
-    unicast: the message lands at `dst`. gather: the message of the i-th peer lands at `dst + i * nbytes`. Until the wait
-    the bytes belong to the message.
+    unicast: the message lands at `dst`. gather: the message of the i-th peer lands at `dst + i * nbytes`. Until the
+    wait the bytes belong to the message.
     """
 
     engine: ClassVar[Engine | None] = Engine.DTE
