@@ -28,8 +28,8 @@ COSTS = {
 }
 COSTS_OF = {
     "tx8.dte_arm": "0",
-    "tx8.dte_send": "bytes / {dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are held; "
-    "software adds its part, see *Profiles*",
+    "tx8.dte_send": "bytes / {dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are "
+    "held; software adds its part, see *Profiles*",
     "tx8.dte_wait": "0 beyond the time until the messages have arrived",
     "tx8.dte_store": "bytes / (share of {ddr_bytes_per_cycle:g} B/cycle); software adds its part, see *Profiles*",
     "tx8.barrier": "{barrier_cycles} from the last arrival",
