@@ -64,6 +64,7 @@ from .split_large_ops import SplitLargeOps
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
 from .topological_sort import TopologicalSort
+from .unroll import Unroll
 from .unfuse_bn import UnfuseBn
 
 __all__ = [
@@ -137,4 +138,5 @@ __all__ = [
     "TopologicalSort",
     "ToValueSemantics",
     "UnfuseBn",
+    "Unroll",
 ]
