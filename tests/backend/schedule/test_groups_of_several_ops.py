@@ -64,6 +64,23 @@ def group_of(program: Program) -> tx8be.GroupOp:
     return next(op for op in program.module.walk() if isinstance(op, tx8be.GroupOp))
 
 
+def gram(x: Any, none: Any) -> Any:
+    """tanh(x) @ x.T: tanh needs the rows of the result, the product all of x."""
+    y = tx8be.TanhOp(x, dev_info=DevAttr(mem_layout="Cx"))
+    return tx8be.GemmOp(y.y, x, none, none, transR=True, dev_info=DevAttr(mem_layout="Cx"))
+
+
+def test_what_one_op_reads_of_a_buffer_begins_elsewhere_on_every_tile() -> None:
+    operands = [Operand(data(32, 64)), None]
+    body = GroupBody.of(group_of(build_kernel_program(gram, operands, blocked=True)))
+    slices = [body.slice_for(Box((row, 0), (2, 32))) for row in (0, 2)]
+    cuts = [found.cuts[0] for found in slices if found is not None]
+    assert cuts == [((0, 0),), ((2, 0),)]
+    assert len({found.form for found in slices if found is not None}) == 2
+    for sharding in (None, (16, 1), (4, 1)):
+        run_kernel(gram, operands, blocked=True, sharding=sharding).check()
+
+
 def test_a_cut_that_some_op_forbids_is_no_candidate() -> None:
     def normalise(x: Any) -> Any:
         return tx8be.ReluOp(tx8be.SoftmaxOp(x, dev_info=NCX).y, dev_info=NCX)

@@ -60,12 +60,15 @@ class GroupSlice:
     phases: tuple[tuple[int, bool] | None, ...]
     """`Tsr.channel_phase` of every box."""
 
+    cuts: tuple[tuple[tuple[int, ...] | None, ...], ...]
+    """Where in the operand's box what a compute op reads begins, like `needs`; None where that is not in SPM."""
+
     @cached_property
     def form(self) -> tuple[object, ...]:
         """Equal for slices that the same instructions compute, up to DDR addresses."""
         extents = tuple(None if box is None else box.extent for box in self.boxes)
         needs = tuple(tuple(None if box is None else box.extent for box in boxes) for boxes in self.needs)
-        return extents, needs, self.pads, self.phases
+        return extents, needs, self.cuts, self.pads, self.phases
 
 
 @attrs.frozen(slots=False)
@@ -174,7 +177,22 @@ class GroupBody:
             None if box is None or not box.rank else tensor.channel_phase(box.start[-1])
             for tensor, box in zip(self.tensors, boxes, strict=True)
         )
-        return GroupSlice(tuple(boxes), tuple(needs), tuple(pads), phases)
+        cuts = tuple(self._cuts(op, read, boxes) for op, read in zip(self.compute, needs, strict=True))
+        return GroupSlice(tuple(boxes), tuple(needs), tuple(pads), phases, cuts)
+
+    def _cuts(
+        self, op: Operation, needs: Sequence[Box | None], boxes: Sequence[Box | None]
+    ) -> tuple[tuple[int, ...] | None, ...]:
+        """Where in the boxes of its operands what `op` reads begins; `needs` is empty when it computes nothing."""
+        cuts: list[tuple[int, ...] | None] = []
+        for value, needed in zip(op.operands, needs, strict=bool(needs)):
+            position = self.index.get(value)
+            box = None if position is None else boxes[position]
+            if needed is None or box is None:
+                cuts.append(None)
+            else:
+                cuts.append(tuple(a - b for a, b in zip(needed.start, box.start, strict=True)))
+        return tuple(cuts)
 
     @cached_property
     def _all_granules(self) -> tuple[tuple[int | None, ...], ...]:
@@ -210,10 +228,13 @@ class GroupBody:
         position = len(self.loads) + number
         result = self.slice_tensor(position, group_slice, addresses[position] if addresses else 0)
         kernel = Kernel(OpSlice(tuple(operands), result, group_slice.pads[number], placed), scratch, target)
-        for i, (value, buffer, needed) in enumerate(zip(op.operands, operands, group_slice.needs[number], strict=True)):
-            box = None if buffer is None else group_slice.boxes[self.index[value]]
-            if buffer is not None and box is not None and needed is not None and needed != box:
-                kernel.cut_out(i, tuple(a - b for a, b in zip(needed.start, box.start, strict=True)), needed.extent)
+        for i, (buffer, needed, cut) in enumerate(
+            zip(operands, group_slice.needs[number], group_slice.cuts[number], strict=True)
+        ):
+            if buffer is None or needed is None or cut is None:
+                continue
+            if any(cut) or needed.extent != buffer.shape:
+                kernel.cut_out(i, cut, needed.extent)
         op_lib(op).emit(kernel)
         return kernel
 
