@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import tx8
+from tx8ir.kernels import Kernel, all_reduce
 from tx8ir.sim import SimReport, time_program
 from tx8ir.sim.timing import STALLS
 from tx8ir.target import cost
@@ -362,42 +363,100 @@ def tx8_format(name: str) -> Any:
 # -- trace ---------------------------------------------------------------------------------------------------------
 
 
-def test_the_trace_follows_the_trace_event_format(tmp_path: Path) -> None:
-    first = (tx8.unary, {**unary(A, B, tiles=(0, 1))[1], "source": "Relu node"})
-    report = timed(rdma(4096, (0, 1)), first, *message(3, 2, src=A), (tx8.barrier, {"tiles": ALL}))
-    document = json.loads(report.trace(tmp_path / "trace.json").read_text())
-    entries = document["traceEvents"]
-    assert {entry["ph"] for entry in entries} == {"M", "X", "s", "f"}
+FIELDS = {
+    "M": {"name", "ph", "pid", "tid", "args"},
+    "X": {"name", "cat", "ph", "pid", "tid", "ts", "dur", "args"},
+    "s": {"name", "cat", "ph", "pid", "tid", "ts", "id"},
+    "f": {"name", "cat", "ph", "pid", "tid", "ts", "id", "bp"},
+}
+"""What the Trace Event Format asks of an entry, by phase; nothing else is written."""
+METADATA = {
+    "process_name": ("name", str),
+    "process_sort_index": ("sort_index", int),
+    "thread_name": ("name", str),
+    "thread_sort_index": ("sort_index", int),
+}
+
+
+def checked_trace(report: SimReport, path: Path) -> list[dict[str, Any]]:
+    """The entries of a trace, which follow the format to the letter."""
+    document = json.loads(report.trace(path).read_text(encoding="utf-8"), parse_constant=pytest.fail)
+    assert document.keys() == {"displayTimeUnit", "traceEvents"}
+    assert document["displayTimeUnit"] in ("ms", "ns")
+    entries: list[dict[str, Any]] = document["traceEvents"]
     for entry in entries:
-        assert isinstance(entry["name"], str)
-        assert entry["pid"] in ALL
+        assert entry.keys() == FIELDS[entry["ph"]], entry
+        assert type(entry["pid"]) is int
+        assert type(entry["tid"]) is int
+        assert entry["name"]
         if entry["ph"] == "M":
-            assert entry["name"] in ("process_name", "process_sort_index", "thread_name")
+            key, kind = METADATA[entry["name"]]
+            assert entry["args"].keys() == {key}
+            assert type(entry["args"][key]) is kind
         else:
             assert entry["ts"] >= 0
-    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in entries if e["name"] == "thread_name"}
-    assert len(tracks) == TX8.tiles * (len(report.engines) + 1)
-    slices = [e for e in entries if e["ph"] == "X"]
-    work = [e for e in slices if e["name"] == "unary"]
-    assert [(tracks[e["pid"], e["tid"]], e["pid"], e["args"]["source"]) for e in work] == [
-        ("CT", 0, "Relu node"),
-        ("CT", 1, "Relu node"),
-    ]
-    assert work[0]["dur"] == pytest.approx(cost.ct(TX8, 4096) / 1000)
-    assert work[0]["args"]["waited for"] == "RAW"
+            assert entry["cat"]
+    phases = [entry["ph"] for entry in entries]
+    assert "M" not in phases[phases.index("X") :]  # names come first
+    assert all(a["ts"] <= b["ts"] for a, b in pairwise(e for e in entries if e["ph"] != "M"))
+    tracks = {(e["pid"], e["tid"]) for e in entries if e["name"] == "thread_name"}
+    processes = {e["pid"] for e in entries if e["name"] == "process_name"}
+    slices: dict[tuple[int, int], list[dict[str, Any]]] = {}
+    for entry in entries:
+        if entry["ph"] != "M":
+            assert (entry["pid"], entry["tid"]) in tracks
+            assert entry["pid"] in processes
+        if entry["ph"] == "X":
+            assert entry["dur"] >= 0
+            slices.setdefault((entry["pid"], entry["tid"]), []).append(entry)
+    for mine in slices.values():  # an engine does one thing at a time (but for an arm, which takes none)
+        lasting = [e for e in mine if e["dur"]]
+        assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-9 for a, b in pairwise(lasting))
     starts = {e["id"]: e for e in entries if e["ph"] == "s"}
     ends = {e["id"]: e for e in entries if e["ph"] == "f"}
     assert starts.keys() == ends.keys()
-    assert len(starts) == sum(e["ph"] == "s" for e in entries)  # ids are distinct
+    assert len(starts) + len(ends) == phases.count("s") + phases.count("f")  # ids are distinct
     for key, start in starts.items():
-        inside = [s for s in slices if (s["pid"], s["tid"]) == (start["pid"], start["tid"])]
-        assert any(s["ts"] <= start["ts"] <= s["ts"] + s["dur"] for s in inside)
         end = ends[key]
-        assert end["bp"] == "e"
-        assert any(s["ts"] == end["ts"] for s in slices if (s["pid"], s["tid"]) == (end["pid"], end["tid"]))
-    for tile, row in {(e["pid"], e["tid"]) for e in slices}:
-        mine = sorted((e for e in slices if (e["pid"], e["tid"]) == (tile, row)), key=lambda e: e["ts"])
-        assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-9 for a, b in pairwise(mine))
+        assert (start["name"], start["cat"], end["bp"]) == (end["name"], end["cat"], "e")
+        assert start["name"] in STALLS
+        assert start["ts"] <= end["ts"]
+        assert any(s["ts"] <= start["ts"] <= s["ts"] + s["dur"] for s in slices[start["pid"], start["tid"]])
+        assert any(s["ts"] == end["ts"] for s in slices[end["pid"], end["tid"]])
+    return entries
+
+
+def test_the_trace_follows_the_trace_event_format(tmp_path: Path) -> None:
+    first = (tx8.unary, {**unary(A, B, tiles=(0, 1))[1], "source": "group 3 Relu node"})
+    report = timed(rdma(4096, (0, 1)), first, *message(3, 2, src=A), (tx8.barrier, {"tiles": ALL}))
+    entries = checked_trace(report, tmp_path / "trace.json")
+    assert {entry["ph"] for entry in entries} == {"M", "X", "s", "f"}
+    tracks = {(e["pid"], e["tid"]): e["args"]["name"] for e in entries if e["name"] == "thread_name"}
+    assert len(tracks) == TX8.tiles * (len(report.engines) + 1)
+    work = [e for e in entries if e["name"] == "unary abs | group 3 Relu node"]
+    assert [(tracks[e["pid"], e["tid"]], e["pid"], e["args"]["source"]) for e in work] == [
+        ("CT", 0, "group 3 Relu node"),
+        ("CT", 1, "group 3 Relu node"),
+    ]
+    assert work[0]["dur"] == pytest.approx(cost.ct(TX8, 4096) / 1000)
+    assert work[0]["args"]["waited for"] == "RAW"
+
+
+def test_the_trace_of_loops_and_messages_follows_it_too(tmp_path: Path) -> None:
+    k = Kernel("ring", range(4))
+    data, scratch = k.spm("data", (64,), "f32"), k.spm("scratch", (16,), "f32")
+    k.fill(data, 1.0)
+    with k.loop(3):
+        k.unary("neg", data, data)
+        k.binary("add", data, data, data)
+    all_reduce(k, data, scratch)
+    k.barrier()
+    for profile in (TX8.profile, BOARD):
+        report = time_program(k.program(), attrs.evolve(TX8, profile=profile))
+        entries = checked_trace(report, tmp_path / "trace.json")
+        executions = [e for e in entries if e["ph"] == "X"]
+        assert len(executions) == sum(len(event.tiles) for event in report.events)
+        assert {tuple(e["args"]["trips"]) for e in executions if "trips" in e["args"]} == {(0,), (1,), (2,)}
 
 
 def test_the_report_reads_as_text_and_as_html(golden: Any) -> None:
