@@ -81,6 +81,16 @@ def test_what_stays(build, run, kinds, body) -> None:
     assert str(program) == text
 
 
+def test_operands_of_one_element_can_be_left_out(build, run, names) -> None:
+    def body(x: Value, y: Value, z: Value) -> Any:
+        half = pd.full(shape=(1, 1), value=0.5)
+        return pd.add(pd.multiply(pd.add(x, y), half), z)
+
+    program = build(body, f(2, 3), f(), f(3))
+    run(program, f"{PASS}{{scalars=false}}")
+    assert names(program) == ["pd.full", "pd.add", "pd.multiply", "pd.expand", "pd.add"]
+
+
 TEXT = """
 module {
   func.func @main(%x: !pd.vtensor<2x4x3xf32>, %s: !pd.vtensor<3xf32>, %on: !pd.vtensor<i1>) -> !pd.vtensor<2x4x3xf32> {

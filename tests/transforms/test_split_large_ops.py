@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i32, parse
+from tx8ir.core import Builder, Program, RankedTensor, TensorType, Value, VTensorType, bf16, f16, f32, i32, parse
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.conv import ConvolutionOp
 from tx8ir.testing import Promise, check
@@ -302,7 +302,11 @@ def joins(writer: Writer) -> Sequence[Value]:
 
 def products(writer: Writer) -> Sequence[Value]:
     """A product or a convolution, mostly beyond the limits of `TINY`."""
-    x = writer.value(lambda t: t.element in (f32, bf16, i32) and t.rank >= 2 and isinstance(t, VTensorType))
+
+    def fits(t: RankedTensor) -> bool:  # in a few pieces
+        return t.element in (f32, bf16, i32) and t.rank >= 2 and max(t.shape) <= 6 and isinstance(t, VTensorType)
+
+    x = writer.value(fits)
     if x is None:
         return ()
     kind = ranked(x)
