@@ -176,7 +176,7 @@ def test_lower_stops_behind_a_stage() -> None:
 
 
 def test_lower_refuses_a_stage_that_is_none() -> None:
-    with pytest.raises(IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, to-value"):
+    with pytest.raises(IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, inline"):
         lower(tx8ir.parse(ADD_RELU), through="unfuse-bn")
 
 

@@ -1,8 +1,8 @@
 """The pipeline `prepare`: what a tensor program goes through before a backend lowers it.
 
-In this order: values instead of storage; calls and branches resolved as far as they are known; composite operations
-recognised while they still have the form that exporters give them; number formats; channels last; what the machine
-cannot do rewritten; and then cleaned up.
+In this order: calls give way to bodies; values instead of storage; branches resolved as far as they are known;
+composite operations recognised while they still have the form that exporters give them; number formats; channels last;
+what the machine cannot do rewritten; and then cleaned up.
 """
 
 from __future__ import annotations
@@ -22,29 +22,35 @@ from .inline import Inline
 from .legalize_conv_padding import LegalizeConvPadding
 from .nhwc import Nhwc
 from .pass_manager import Pass, register_pipeline
+from .recognize_attention import RecognizeAttention
 from .recognize_gelu import RecognizeGelu
 from .recognize_layer_norm import RecognizeLayerNorm
 from .recognize_rms_norm import RecognizeRmsNorm
 from .recognize_softmax import RecognizeSoftmax
 from .remove_unused_functions import RemoveUnusedFunctions
 from .sccp import Sccp
+from .simplify_control_flow import SimplifyControlFlow
+from .split_large_ops import SplitLargeOps
 from .to_value_semantics import ToValueSemantics
 
 _PASSES: Final[tuple[tuple[type[Pass], bool], ...]] = (
-    (ToValueSemantics, True),
-    (FoldCopies, True),
     (Inline, True),
     (RemoveUnusedFunctions, True),
+    (ToValueSemantics, True),
+    (FoldCopies, True),
     (Sccp, True),
+    (SimplifyControlFlow, True),
     (RecognizeGelu, False),
     (RecognizeLayerNorm, False),
     (RecognizeRmsNorm, False),
     (RecognizeSoftmax, False),
+    (RecognizeAttention, False),
     (ConvertDtype, True),
     (FuseConvBn, False),
     (Nhwc, True),
     (FuseConvActivation, False),
     (LegalizeConvPadding, True),
+    (SplitLargeOps, True),
     (Canonicalize, False),
     (FoldTransposeIntoMatmul, False),
     (ConstantFold, False),

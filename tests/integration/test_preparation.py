@@ -1,0 +1,99 @@
+"""The pipeline `prepare`: what it brings to the networks, and programs that compile because of it."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+import tx8ir
+from tx8ir.executable import CompileOptions, pipeline
+from tx8ir.testing import check
+from tx8ir.transforms import PREPARATION, PassError, PassManager
+from tx8ir.transforms.preparation import REQUIRED
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "explanation" / "preparation.md"
+
+
+@pytest.fixture(scope="module")
+def preparation() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("preparation", ROOT / "benchmarks" / "preparation.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_page_shows_what_the_benchmark_prints(preparation: ModuleType, pytestconfig: pytest.Config) -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, _ = text.partition("\n| pass |")
+    wanted = before.rstrip("\n") + "\n\n" + "\n\n".join(preparation.tables()) + "\n"
+    if pytestconfig.getoption("--update-golden"):
+        PAGE.write_text(wanted, encoding="utf-8")
+        return
+    assert text == wanted, "docs/explanation/preparation.md is not up to date: run with --update-golden"
+
+
+def test_prepare_is_what_compile_runs() -> None:
+    stages = [stage.name for stage in pipeline().passes]
+    assert stages[1 : len(PREPARATION) + 1] == list(PREPARATION)
+    assert str(PassManager.parse("prepare")) == ",".join(PREPARATION)
+    required = [stage.name for stage in pipeline(CompileOptions(opt_graph="required")).passes]
+    assert [name for name in required if name in PREPARATION] == [name for name in PREPARATION if name in REQUIRED]
+
+
+CONTROL = """
+module {
+  func.func @main(%x: !pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32> {
+    %0 = "builtin.constant"() {value = dense<true> : !pd.vtensor<i1>} : () -> !pd.vtensor<i1>
+    %1 = "scf.if"(%0) ({
+      %2 = "func.call"(%x) {callee = @squared} : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
+      "scf.yield"(%2) : (!pd.tensor<2x8xf32>) -> ()
+    }, {
+      "scf.yield"(%x) : (!pd.tensor<2x8xf32>) -> ()
+    }) : (!pd.vtensor<i1>) -> !pd.tensor<2x8xf32>
+    "cf.cond_br"(%0)[^one, ^other] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+  ^one:
+    %3 = "pd.relu_"(%1) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
+    "cf.br"()[^end] : () -> ()
+  ^other:
+    %4 = "pd.tanh_"(%1) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
+    "cf.br"()[^end] : () -> ()
+  ^end:
+    return %1 : !pd.tensor<2x8xf32>
+  }
+  func.func @squared(%x: !pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32> {
+    %0 = "pd.square_"(%x) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
+    return %0 : !pd.tensor<2x8xf32>
+  }
+}
+"""
+
+
+def test_calls_known_branches_and_storage_are_gone_before_the_backend(golden) -> None:
+    program = tx8ir.parse(CONTROL)
+    executable = tx8ir.compile(program, keep_stages=True)
+    golden(f"// before{CONTROL}\n// prepared\n{executable.stages[PREPARATION[-1]]}", "transforms/prepare.mlir")
+    assert check(program).passed
+
+
+def test_a_branch_on_an_input_is_an_error_that_names_it() -> None:
+    known = '%0 = "builtin.constant"() {value = dense<true> : !pd.vtensor<i1>} : () -> !pd.vtensor<i1>'
+    assert known in CONTROL
+    text = CONTROL.replace(known, '%0 = "pd.isnan"(%c) : (!pd.vtensor<f32>) -> !pd.vtensor<i1>')
+    text = text.replace("@main(%x:", "@main(%c: !pd.vtensor<f32>, %x:")
+    with pytest.raises(PassError, match=r"main has \d+ blocks; the backend compiles straight-line programs"):
+        tx8ir.compile(tx8ir.parse(text))
+
+
+def test_inputs_are_not_written_by_the_chip() -> None:
+    executable = tx8ir.compile(tx8ir.parse(CONTROL))
+    x = np.full((2, 8), -2.0, np.float32)
+    (out,) = executable.run(arg0=x).values()
+    np.testing.assert_array_equal(x, -2.0)
+    np.testing.assert_array_equal(out, 4.0)
