@@ -73,7 +73,7 @@ def _assert_same(before: Program, after: Program, *, seed: int = 0, tolerance: f
 
 
 def _cycles(program: Program) -> int:
-    executable = tx8ir.compile(program)
+    executable = tx8ir.compile(program, options=tx8ir.CompileOptions(opt_graph="required"))
     executable.run(_inputs(program, 0))
     found = executable.report.run
     assert found is not None
@@ -82,7 +82,7 @@ def _cycles(program: Program) -> int:
 
 @pytest.fixture(scope="session")
 def cycles() -> Callable[[Program], int]:
-    """`cycles(program)`: how many it takes on the simulated chip."""
+    """`cycles(program)`: how many it takes on the simulated chip, the graph compiled as it is."""
     return _cycles
 
 
@@ -110,3 +110,19 @@ def assert_same() -> Callable[..., None]:
 def names() -> Callable[[Program], list[str]]:
     """The names of the operations of `main`, without the return."""
     return lambda program: [op.name for op in program.main.body.block if op.name != "func.return"]
+
+
+def _twice(pipeline: str) -> Callable[[Program], None]:
+    def run_twice(program: Program) -> None:
+        _run(program, pipeline)
+        text = str(program)
+        _run(program, pipeline)
+        assert str(program) == text, f"a second run of {pipeline} changes the program again"
+
+    return run_twice
+
+
+@pytest.fixture(scope="session")
+def twice() -> Callable[[str], Callable[[Program], None]]:
+    """`twice(pipeline)`: a function for `campaign` that runs a pipeline, and then checks that it has nothing left to do."""
+    return _twice

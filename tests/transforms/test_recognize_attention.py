@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -18,8 +19,8 @@ from tx8ir.frontends import onnx
 from tx8ir.interpreter import evaluate
 from tx8ir.testing import Promise, check
 from tx8ir.testing.campaign import campaign
-from tx8ir.testing.forms import Forms, by_number
-from tx8ir.testing.programs import LOWERABLE, Writer, tensor_programs
+from tx8ir.testing.forms import Forms, by_number, leave
+from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.transforms.explain import explain
 from tx8ir.transforms.recognize_attention import attention
 
@@ -272,19 +273,18 @@ def attend(writer: Writer) -> Sequence[Value]:
     visible = writer.parameter(VISIBLE) if mask == "visible" else None
     bias = writer.parameter(BIAS) if mask == "bias" else None
     with Builder.at_end(writer.block):
-        return [
-            forms.attention(
-                query, key, value,
-                scale=writer.one_of([0.5, 0.25, 1.0, -2.0]),
-                bias=bias,
-                visible=visible,
-                masked_score=writer.one_of([-1e9, -math.inf]),
-                nan_to_zero=writer.one_of([False, True]),
-            )
-        ]  # fmt: skip
+        made = forms.attention(
+            query, key, value,
+            scale=writer.one_of([0.5, 0.25, 1.0, -2.0]),
+            bias=bias,
+            visible=visible,
+            masked_score=writer.one_of([-1e9, -math.inf]),
+            nan_to_zero=writer.one_of([False, True]),
+        )  # fmt: skip
+    return leave(writer, made)
 
 
-PROGRAMS = tensor_programs(LOWERABLE, steps=[attend], inputs=[Q, K, V])
+PROGRAMS = tensor_programs(attrs.evolve(EVERYTHING, parameters=False), steps=[attend], inputs=[Q, K, V])
 
 
 def test_generated_programs_keep_their_answers() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -12,8 +13,8 @@ from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorTy
 from tx8ir.dialects import builtin, pd
 from tx8ir.testing import Promise, check
 from tx8ir.testing.campaign import campaign
-from tx8ir.testing.forms import Forms, by_number
-from tx8ir.testing.programs import LOWERABLE, Writer, ranked, tensor_programs
+from tx8ir.testing.forms import Forms, by_number, leave
+from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms.explain import explain
 from tx8ir.transforms.recognize_layer_norm import layer_norm, layer_norm_bias, layer_norm_scale
 
@@ -263,10 +264,15 @@ def norm(writer: Writer) -> Sequence[Value]:
     with Builder.at_end(writer.block):
         x = pd.minimum(pd.maximum(x, forms.full(-20.0)), forms.full(20.0)).out
         axes = tuple(range(begin, kind.rank))
-        return [forms.layer_norm(x, axes, epsilon=1e-3, scale=weights[0], bias=weights[1])]
+        made = forms.layer_norm(x, axes, epsilon=1e-3, scale=weights[0], bias=weights[1])
+    return leave(writer, made)
 
 
-PROGRAMS = tensor_programs(LOWERABLE, steps=[norm], inputs=[T, VTensorType((3, 2), bf16), VTensorType((3,), f16)])
+PROGRAMS = tensor_programs(
+    attrs.evolve(EVERYTHING, parameters=False),
+    steps=[norm],
+    inputs=[T, VTensorType((3, 2), bf16), VTensorType((3,), f16)],
+)
 
 
 def test_generated_programs_keep_their_answers() -> None:

@@ -16,9 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Final, TypeAlias
 
 import attrs
+import numpy as np
 
-from tx8ir.core import Operation, ScalarType, Value, f32
-from tx8ir.dialects import pd
+from tx8ir.core import Builder, Operation, ScalarType, Value, f32
+from tx8ir.dialects import builtin, pd
 
 from .programs.writer import Writer, ranked
 
@@ -38,6 +39,20 @@ def by_number(number: int) -> Callable[[int], int]:
         return digit
 
     return choose
+
+
+def leave(writer: Writer, value: Value) -> Sequence[Value]:
+    """Ends a step of a generated program: `value` becomes the final content of a variable, and nothing else uses it.
+
+    What arithmetic makes of a rounding error has no bound: y - 1 may consist of nothing else. Whether a pass keeps
+    `Promise.ROUNDING` is seen where its result leaves the program.
+    """
+    kind, weights = ranked(value), writer.program.weights
+    name = weights.unique_name("left")
+    weights.add(name, np.zeros(kind.shape, kind.element.dtype), kind.to_tensor(), is_mutable=True)
+    with Builder.at_end(writer.block):
+        builtin.set_parameter(value, parameter=name)
+    return ()
 
 
 @attrs.frozen

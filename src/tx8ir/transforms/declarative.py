@@ -127,7 +127,7 @@ class Rule(RewritePattern[Operation]):
 
     def matched_operations(self, found: Match) -> tuple[Operation, ...]:
         """The operations that the nodes of the rule have matched, the root first; constants are not among them."""
-        return tuple(dict.fromkeys(found.ops.values()))
+        return tuple(dict.fromkeys((found.root, *found.ops.values())))
 
     def explain(self, op: Operation) -> Explanation:
         """Whether the rule matches with `op` as the root, and if not, which constraint failed where."""

@@ -113,9 +113,9 @@ def square(x: Pattern) -> OneOf:
     return OneOf(Node(pd.SquareOp, x), Node(pd.MultiplyOp, x, x), power(x, 2.0))
 
 
-def cube(x: Pattern) -> OneOf:
-    """X ^ 3."""
-    return OneOf(power(x, 3.0), Node(pd.MultiplyOp, x, square(x)))
+def cube(x: Pattern, squared: Pattern) -> OneOf:
+    """X ^ 3, where `squared` is what `square(x)` has made."""
+    return OneOf(power(x, 3.0), Node(pd.MultiplyOp, x, squared))
 
 
 def reciprocal_root(x: Pattern) -> OneOf:

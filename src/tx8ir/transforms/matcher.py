@@ -21,7 +21,7 @@ from .constraints import Constraint, describe
 from .explanation import Explanation, Mismatch
 from .greedy import constant_value
 from .match_steps import Alternatives, AnyStep, Choice, Env, Step, Swap, explain_steps, write_steps
-from .pattern_nodes import Attr, Constant, Given, Match, Node, Number, OneOf, Pattern, ResultOf, Var
+from .pattern_nodes import Attr, Constant, Contents, Given, Match, Node, Number, OneOf, Pattern, ResultOf, Var, contents
 
 
 class KindTest(dict[type[Operation], bool]):
@@ -60,6 +60,7 @@ class Matcher:
         self._inside = 0  # how many choices
         self._unsure: set[str] = set()  # filled by some patterns of a `OneOf` only
         self._alternatives: dict[tuple[OneOf, frozenset[str]], Alternatives] = {}
+        self._contents: dict[OneOf, Contents] = {}
         self._names: dict[str, Any] = {
             "OpResult": OpResult,
             "splat_value": splat_value,
@@ -183,13 +184,13 @@ class Matcher:
 
     def _choice(self, choice: OneOf, subject: str, add: Callable[[Any, str], None]) -> None:
         """Adds the step for what is one of several patterns; `add` adds the steps for one of them."""
-        if any(slot in self._unsure for slot in self._mentioned(choice)):
-            raise TypeError(f"rule {self.name!r} uses in several places what only some alternatives of one have")
         given = self._mentioned(choice) & self._filled
         found = self._alternatives.get((choice, given))
         if found is None:
             found = self._compile_choice(choice, subject, given, add)
             self._alternatives[choice, given] = found
+        elif not self._unsure.isdisjoint(found.fills):
+            raise TypeError(f"rule {self.name!r} uses in several places what only some alternatives of one have")
         self._filled |= found.certain
         self._unsure |= set(found.fills) - found.certain
         self._steps.append(Choice(subject, found))
@@ -222,30 +223,15 @@ class Matcher:
 
     def _mentioned(self, choice: OneOf) -> frozenset[str]:
         """The slots of nodes and names in a choice, of those that there are so far, which its steps may read."""
-        seen: set[Any] = set()
-        slots: set[str | None] = set()
-        work: list[Any] = [choice]
-        while work:
-            pattern = work.pop()
-            if isinstance(pattern, ResultOf):
-                pattern = pattern.node
-            if pattern in seen:
-                continue
-            seen.add(pattern)
-            if isinstance(pattern, OneOf):
-                slots.add(slot := self._choice_slots.get(pattern))
-                if slot not in self._filled:
-                    work += pattern.patterns
-            elif isinstance(pattern, Node):
-                slots.add(slot := self._node_slots.get(pattern))
-                if slot in self._filled:
-                    continue
-                work += pattern.operands
-                names = (wanted.name for wanted in pattern.attributes.values() if isinstance(wanted, Attr))
-                slots.update(self._attribute_slots.get(name) for name in names)
-            elif pattern.name:
-                slots.add(self._value_slots.get(pattern.name))
-                slots.add(self._constant_slots.get(pattern.name))
+        found = self._contents.get(choice)
+        if found is None:
+            found = self._contents[choice] = contents(choice)
+        slots = {self._node_slots.get(node) for node in found.nodes}
+        slots.update(self._choice_slots.get(inner) for inner in found.choices)
+        for name in found.names:
+            slots.add(self._value_slots.get(name))
+            slots.add(self._constant_slots.get(name))
+        slots.update(self._attribute_slots.get(name) for name in found.attributes)
         return frozenset(slot for slot in slots if slot is not None)
 
     def _root(self, pattern: Node | OneOf, subject: str) -> None:

@@ -148,6 +148,43 @@ Pattern: TypeAlias = "Given | OneOf"
 
 
 @attrs.frozen(eq=False)
+class Contents:
+    """What a choice consists of, each thing once: nodes, choices (itself too), names of values and of attributes."""
+
+    nodes: tuple[Node, ...]
+    choices: tuple[OneOf, ...]
+    names: tuple[str, ...]
+    attributes: tuple[str, ...]
+
+
+def contents(choice: OneOf) -> Contents:
+    """What a choice consists of. O(its size), whatever is shared."""
+    seen: dict[Pattern, None] = {choice: None}
+    work: list[Pattern] = [choice]
+    while work:
+        pattern = work.pop()
+        inner: Sequence[Pattern] = ()
+        if isinstance(pattern, OneOf):
+            inner = pattern.patterns
+        elif isinstance(pattern, Node):
+            inner = pattern.operands
+        elif isinstance(pattern, ResultOf):
+            inner = (pattern.node,)
+        fresh = [part for part in inner if part not in seen]
+        seen.update(dict.fromkeys(fresh))
+        work += fresh
+    nodes = tuple(pattern for pattern in seen if isinstance(pattern, Node))
+    leaves = (pattern for pattern in seen if isinstance(pattern, Var | Number | Constant))
+    wanted = (value for node in nodes for value in node.attributes.values())
+    return Contents(
+        nodes,
+        tuple(pattern for pattern in seen if isinstance(pattern, OneOf)),
+        tuple(dict.fromkeys(leaf.name for leaf in leaves if leaf.name)),
+        tuple(dict.fromkeys(value.name for value in wanted if isinstance(value, Attr))),
+    )
+
+
+@attrs.frozen(eq=False)
 class Match:
     """What a rule has matched.
 

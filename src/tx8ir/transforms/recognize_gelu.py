@@ -27,16 +27,14 @@ def _half_of_one_plus(bent: Pattern) -> OneOf:
 
 def _argument_of_tanh() -> OneOf:
     """sqrt(2/pi) * (x + 0.044715 * x^3), also as a product with (1 + 0.044715 * x^2), or multiplied out."""
-    quadratic = OneOf(times(square(_x), _COEFFICIENT), Node(pd.MultiplyOp, times(_x, _COEFFICIENT), _x))
-    cubic = OneOf(
-        times(cube(_x), _COEFFICIENT),
-        Node(pd.MultiplyOp, _x, quadratic),
-        Node(pd.MultiplyOp, times(_x, _COEFFICIENT), square(_x)),
-    )
+    squared, scaled = square(_x), times(_x, _COEFFICIENT)
+    cubed = cube(_x, squared)
+    quadratic = OneOf(times(squared, _COEFFICIENT), Node(pd.MultiplyOp, scaled, _x))
+    cubic = OneOf(times(cubed, _COEFFICIENT), Node(pd.MultiplyOp, _x, quadratic), Node(pd.MultiplyOp, scaled, squared))
     return OneOf(
         times(Node(pd.AddOp, _x, cubic), _TANH_SCALE),
         product(_TANH_SCALE, _x, plus(quadratic, 1.0)),
-        Node(pd.AddOp, times(_x, _TANH_SCALE), times(cube(_x), _TANH_SCALE * _COEFFICIENT)),
+        Node(pd.AddOp, times(_x, _TANH_SCALE), times(cubed, _TANH_SCALE * _COEFFICIENT)),
     )
 
 
