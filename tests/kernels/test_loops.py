@@ -73,6 +73,23 @@ def test_memory_does_not_grow_with_the_trips() -> None:
 
 
 @pytest.mark.nightly
+@pytest.mark.timeout(3600)
+def test_memory_is_flat_over_a_million_instructions() -> None:
+    """What Python and NumPy hold after each tenth of the run."""
+    count = 1_000_000
+    simulator, held = looped(count), list[int]()
+    tracemalloc.start()
+    try:
+        for executed, _ in enumerate(simulator.executions({}), start=1):
+            if executed % (count // 10) == 0:
+                held.append(tracemalloc.get_traced_memory()[0])
+    finally:
+        tracemalloc.stop()
+    assert len(held) == 10
+    assert max(held) - held[0] < 64 << 10, held
+
+
+@pytest.mark.nightly
 def test_a_million_instructions_take_time_in_proportion() -> None:
     seconds: list[float] = []
     for trips in (100_000, 1_000_000):

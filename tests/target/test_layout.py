@@ -21,6 +21,7 @@ from tx8ir.target.layout import (
     flatten_shape,
     pack,
     size_bytes,
+    tensor_view,
     unpack,
     written_mask,
 )
@@ -254,6 +255,37 @@ def test_unpack_undoes_pack_for_every_leading_position(case):
     assert raw(back).tobytes() == raw(array).tobytes()
     for position in itertools.product(*map(range, lead)):
         np.testing.assert_array_equal(pack(array[position], format, layout), packed[position])
+
+
+@given(tensors())
+def test_unpack_into_an_array_and_views_of_memory_give_the_same(case):
+    array, format, layout, leading = case
+    lead, shape = array.shape[:leading], array.shape[leading:]
+    packed = pack(array, format, layout, leading=leading)
+    memory = np.zeros((*lead, packed.shape[-1] + 512), np.uint8)
+    window = memory[..., 256 : 256 + packed.shape[-1]]
+    window[...] = packed
+    view = tensor_view(window, shape, format, layout)
+    channels = flatten_shape(shape, layout)[2]
+    assert (view is not None) == (not format.is_packed and (not layout.is_blocked or 0 < channels <= format.block))
+    if view is not None:
+        assert view.shape == array.shape
+        assert view.dtype == format.dtype
+        assert raw(view).tobytes() == raw(array).tobytes()
+        assert array.size == 0 or np.shares_memory(view, memory)
+    if not format.is_packed:
+        out = np.zeros(array.shape, format.dtype)
+        assert unpack(window, shape, format, layout, out=out).tobytes() == array.tobytes()
+        assert out.tobytes() == array.tobytes()
+
+
+@pytest.mark.parametrize(
+    "out", [np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float16), np.zeros((4, 2), np.float32).T]
+)
+def test_unpack_into_an_array_that_does_not_fit_is_an_error(out):
+    data = pack(np.zeros((2, 4), np.float32), F32, "Tensor")
+    with pytest.raises(ValueError, match=r"out must be a C-contiguous array of float32 with shape \(2, 4\)"):
+        unpack(data, (2, 4), F32, "Tensor", out=out)
 
 
 @given(tensors())
