@@ -197,8 +197,9 @@ def ddr_that_nobody_declared(k: Kernel) -> None:
 @fault(SimError, r"is not inside a declared segment \(in trip 1 of")
 def a_loop_that_leaves_its_segment(k: Kernel) -> None:
     x = k.input("x", (64,), "f32")
-    with k.loop(2) as i:
-        k.instruction(tx8.rdma, spm=(FIRST,), ddr=x[i * 4032 : i * 4032 + 64], element_bytes=4, count=64)
+    with k.loop(2):
+        k.instruction(tx8.rdma, spm=(FIRST,), ddr=(x.address.constant,), element_bytes=4, count=64,
+                      follows=(tx8.Follow("ddr", 0, 16128),))  # fmt: skip
 
 
 @fault(SimError, 'is in segment "w" of kind const, which instructions cannot write')
@@ -577,7 +578,7 @@ def arithmetic_on_a_strided_part(k: Kernel) -> None:
     k.fill(k.spm("b", (8, 8), "f32")[:, :4], 1)
 
 
-@fault(KernelError, "do not multiply to")
+@fault(KernelError, "do not multiply to .*: their sums have 4 and 8 terms")
 def matrices_that_do_not_fit(k: Kernel) -> None:
     k.gemm(k.matrix("a", 8, 8, "f32"), k.matrix("b", 8, 4, "f32"), k.matrix("c", 8, 8, "f32"))
 
@@ -597,6 +598,44 @@ def a_name_twice(k: Kernel) -> None:
 @fault(KernelError, "index slice.* is outside of axis 0")
 def a_slice_outside_of_its_tensor(k: Kernel) -> None:
     k.fill(k.spm("a", (8,), "f32")[4:12], 0)
+
+
+@fault(KernelError, r'"a" .* is indexed with elements 0 to 69 of axis 0 over all trips; the axis has extent 64')
+def a_slice_that_leaves_its_tensor_in_the_last_trip(k: Kernel) -> None:
+    a = k.spm("a", (64,), "f32")
+    with k.loop(3) as i:
+        k.fill(a[i * 30 : i * 30 + 10], 0)
+
+
+@fault(KernelError, "tx8.reduce needs format; its fields are")
+def a_field_that_is_missing(k: Kernel) -> None:
+    a = k.matrix("a", 8, 8, "f32")
+    k.instruction(tx8.reduce, src=a, dst=a, function="sum", axis="C", shape=a.shape)
+
+
+@fault(KernelError, "tx8.memset has no field fill; its fields are")
+def a_field_that_is_not_there(k: Kernel) -> None:
+    k.instruction(tx8.memset, dst=k.spm("a", (8,), "f32"), count=8, format="f32", value=0, fill=1)
+
+
+@fault(KernelError, 'there is no layout "nchw"; expected one of Tensor, NTensor, Cx, NCx')
+def a_layout_that_is_not_there(k: Kernel) -> None:
+    k.spm("a", (1, 8, 8, 8), "f32", "nchw")
+
+
+@fault(KernelError, "300 is not a number of format i8")
+def a_number_that_its_format_does_not_have(k: Kernel) -> None:
+    k.fill(k.spm("a", (8,), "i8"), 300)
+
+
+@fault(KernelError, 'constant "w" of format f32 takes float32 values, not float64')
+def a_constant_of_another_type(k: Kernel) -> None:
+    k.constant("w", np.zeros(4), "f32")
+
+
+@fault(KernelError, "expected a view, or one for each of the 4 tiles, not 'a'")
+def a_name_instead_of_a_view(k: Kernel) -> None:
+    k.unary("abs", "a", k.spm("a", (8,), "f32"))  # type: ignore[arg-type]
 
 
 @fault(KernelError, "has 2 buffers; expected a number below, or a trip modulo 2")

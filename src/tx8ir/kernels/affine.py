@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 import attrs
+import numpy as np
 
 from tx8ir.dialects.tx8 import LoopOp
 
@@ -54,6 +55,26 @@ class Affine:
             if term.factor == 1 and not term.modulo:
                 return Affine(0, (Term(term.loop, 1, modulo, self.constant + term.phase),))
         raise KernelError("only a trip, or a trip plus a number that is not negative, can be taken modulo a number")
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest value over all trips."""
+        by_loop: dict[int, tuple[LoopOp, list[tuple[int, int, int]]]] = {}
+        loops = {id(term.loop): term.loop for term in self.terms}
+        for (loop, modulo, phase), factor in _folded(self.terms).items():
+            by_loop.setdefault(loop, (loops[loop], []))[1].append((factor, modulo, phase))
+        low = high = self.constant
+        for loop, parts in by_loop.values():
+            if len(parts) == 1 and not parts[0][1]:
+                factor, _, phase = parts[0]
+                values = factor * np.array([phase, phase + loop.count - 1])
+            else:
+                values = np.zeros(loop.count, np.int64)
+                for factor, modulo, phase in parts:
+                    trips = np.arange(phase, phase + loop.count)
+                    values += factor * (trips % modulo if modulo else trips)
+            low, high = low + int(values.min()), high + int(values.max())
+        return low, high
 
     def distance(self, other: Affine) -> int | None:
         """`self - other` if that does not depend on trips."""

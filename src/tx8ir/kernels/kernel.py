@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Builder, Operation, Program, VTensorType, at_location, ui8
+from tx8ir.core.fields import MISSING
 from tx8ir.core.types import ScalarType
 from tx8ir.dialects import tx8
 from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Chip, Follow, LoopOp, MemorySpace, ProgramOp
@@ -41,6 +42,9 @@ class Kernel:
         self.name = name
         self.tiles = tuple(range(target.tiles) if tiles is None else tiles)
         """The tiles that the next instructions are for."""
+        missing = [tile for tile in self.tiles if not 0 <= tile < target.tiles]
+        if missing:
+            raise KernelError(f"there is no tile {missing[0]}; target {target.name} has tiles 0..{target.tiles - 1}")
         self.target = target
         self._program = Program.empty()
         with Builder.at_end(self._program.body), at_location(kernel_line()):
@@ -77,6 +81,9 @@ class Kernel:
 
     def constant(self, name: str, values: NDArray[Any], format: str, layout: str = "NTensor") -> View:
         """A tensor in DDR with values that the program carries, which are of the format's NumPy type."""
+        expected = self._format(format).dtype
+        if values.dtype != expected:
+            raise KernelError(f'constant "{name}" of format {format} takes {expected} values, not {values.dtype}')
         view = self._ddr(name, values.shape, format, layout, "const")
         self._program.weights.add(name, pack(values, view.format, view.layout), VTensorType((view.nbytes,), ui8))
         return view
@@ -87,7 +94,7 @@ class Kernel:
 
     def spm_buffers(self, name: str, count: int, shape: Sequence[int], format: str, layout: str = "NTensor") -> Buffers:
         """`count` tensors of one kind in the scratch-pad of every tile, to take turns: `buffers[i % count]`."""
-        f, memory = self._format(format), MemLayout(layout)
+        f, memory = self._format(format), self._layout(layout)
         self._take_name(name)
         align = self.target.spm_alignment
         spacing = -(-size_bytes(shape, f, memory) // align) * align
@@ -104,7 +111,7 @@ class Kernel:
         return self.spm(name, (1, 1, rows, columns), format, "NCx")
 
     def _ddr(self, name: str, shape: Sequence[int], format: str, layout: str, kind: str) -> View:
-        f, memory = self._format(format), MemLayout(layout)
+        f, memory = self._format(format), self._layout(layout)
         self._take_name(name)
         size, bank = size_bytes(shape, f, memory), self.target.ddr_bank
         address = self._next_ddr
@@ -129,6 +136,29 @@ class Kernel:
             return Format.named(name)
         except (KeyError, ValueError) as error:
             raise KernelError(str(error)) from None
+
+    @staticmethod
+    def _layout(name: str) -> MemLayout:
+        if name not in MemLayout.__members__:
+            raise KernelError(f'there is no layout "{name}"; expected one of {", ".join(MemLayout.__members__)}')
+        return MemLayout(name)
+
+    @staticmethod
+    def _bits(value: float, format: Format) -> int:
+        """The raw bits of a number in a format, rounded to it."""
+        try:
+            if format.is_integer:
+                element = np.array(int(value), format.dtype)
+                fits = int(value) == value
+            else:
+                with np.errstate(over="ignore"):
+                    element = np.array(float(value)).astype(format.dtype)
+                fits = not (np.isinf(element.astype(np.float64)) and np.isfinite(value))
+        except (TypeError, ValueError, OverflowError):
+            fits, element = False, np.zeros((), format.dtype)
+        if not fits:
+            raise KernelError(f"{value!r} is not a number of format {format.name}")
+        return int(element.reshape(1).view(f"u{format.bytes}")[0])
 
     # -- control ----------------------------------------------------------------------------------------------------
 
@@ -228,7 +258,7 @@ class Kernel:
     def fill(self, dst: Views, value: float) -> None:
         """`dst = value`."""
         to = self._contiguous(dst)
-        bits = int(np.array(value, to.format.dtype).reshape(1).view(f"u{to.format.bytes}")[0])
+        bits = self._bits(value, to.format)
         self.instruction(tx8.memset, dst=dst, count=to.physical_count, format=to.format.name, value=bits)
 
     def unary(self, function: str, dst: Views, src: Views, alpha: float | None = None) -> None:
@@ -250,8 +280,7 @@ class Kernel:
         fields: dict[str, Any] = {"function": function, "dst": dst, "count": to.physical_count,
                                   "format": to.format.name}  # fmt: skip
         if isinstance(rhs, (int, float)):
-            bits = int(np.array(rhs, to.format.dtype).reshape(1).view(f"u{to.format.bytes}")[0])
-            self.instruction(tx8.binary_vs, src=lhs, scalar=bits, **fields)
+            self.instruction(tx8.binary_vs, src=lhs, scalar=self._bits(rhs, to.format), **fields)
             return
         right = self._contiguous(rhs)
         if right.shape == to.shape:
@@ -269,9 +298,16 @@ class Kernel:
         formats = {self._representative(v).format.name for v in (lhs, rhs)}
         rows, inner = (left[3], left[2]) if transpose_lhs else (left[2], left[3])
         other, columns = (right[3], right[2]) if transpose_rhs else (right[2], right[3])
-        if len(formats) != 1 or other != inner or out[2:] != (rows, columns):
+        reasons = [
+            f"their formats are {' and '.join(sorted(formats))}" if len(formats) != 1 else "",
+            f"their sums have {inner} and {other} terms" if other != inner else "",
+            f"their product is {rows}x{columns}" if out[2:] != (rows, columns) else "",
+            f"their batches are {left[0]} and {right[0]}" if {left[0], right[0]} - {1, out[0]} else "",
+        ]
+        if any(reasons):
             names = " and ".join(str(self._representative(v)) for v in (lhs, rhs))
-            raise KernelError(f"{names} do not multiply to {self._representative(dst)}")
+            why = ", ".join(filter(None, reasons))
+            raise KernelError(f"{names} do not multiply to {self._representative(dst)}: {why}")
         extra: dict[str, Any] = {}
         if psum is not None:
             if self._rank4(self._representative(psum)) != out:
@@ -319,6 +355,13 @@ class Kernel:
 
         Views become addresses, and where they depend on trips, what `follows` says.
         """
+        known = {field.name for field in op.definition.attributes} - {"tiles", "source"}
+        unknown = sorted(set(fields) - known)
+        needed = {field.name for field in op.definition.attributes if field.default is MISSING} - {"tiles"}
+        lacking = sorted(needed - {name for name, value in fields.items() if value is not None})
+        if unknown or lacking:
+            what = f"has no field {unknown[0]}" if unknown else f"needs {', '.join(lacking)}"
+            raise KernelError(f"{op.name} {what}; its fields are {', '.join(sorted(known))}")
         plain: dict[str, Any] = {}
         follows: list[Follow] = []
         for name, value in fields.items():
@@ -353,6 +396,8 @@ class Kernel:
         """The view, or the first of one for each tile; these must be alike but for where they start."""
         if isinstance(views, View):
             return views
+        if not _as_views(views):
+            raise KernelError(f"expected a view, or one for each of the {len(self.tiles)} tiles, not {views!r}")
         if len(views) != len(self.tiles):
             raise KernelError(f"{len(views)} views are given for {len(self.tiles)} tiles")
         first = views[0]

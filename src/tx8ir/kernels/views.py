@@ -105,7 +105,11 @@ class View:
             length = stop.distance(start)
             if length is None:
                 raise KernelError(f"the slice of axis {axis} of {self} has another length in every trip")
-        if length < 1 or (not start.terms and not 0 <= start.constant <= extent - length):
+        low, high = start.bounds
+        if length < 1 or low < 0 or high > extent - length:
+            if start.terms:
+                reach = f"elements {low} to {high + length - 1} of axis {axis} over all trips"
+                raise KernelError(f"{self} is indexed with {reach}; the axis has extent {extent}")
             raise KernelError(f"index {given} is outside of axis {axis} of {self}, which has extent {extent}")
         return start, length
 
