@@ -24,6 +24,7 @@ from tx8ir.core import (
     result,
 )
 
+from . import numerics
 from .inference import Kind, broadcast_shape, make_type, same_element, tensor_operand
 
 
@@ -82,17 +83,17 @@ class DivideOp(ElementwiseBinaryOp, Fallible, name="pd.divide"):
 
 
 class MaximumOp(ElementwiseBinaryOp, name="pd.maximum", traits=(Commutative,)):
-    """out = the larger of x and y; NaN if either is."""
+    """out = the larger of x and y; NaN if either is, and +0 is larger than -0 (IEEE 754-2019)."""
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        return np.maximum(x, y)
+        return numerics.maximum(x, y)
 
 
 class MinimumOp(ElementwiseBinaryOp, name="pd.minimum", traits=(Commutative,)):
-    """out = the smaller of x and y; NaN if either is."""
+    """out = the smaller of x and y; NaN if either is, and -0 is smaller than +0 (IEEE 754-2019)."""
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        return np.minimum(x, y)
+        return numerics.minimum(x, y)
 
 
 class ElementwisePowOp(ElementwiseBinaryOp, name="pd.elementwise_pow"):

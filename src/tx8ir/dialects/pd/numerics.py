@@ -30,6 +30,41 @@ def erfc(x: Array) -> Array:
     return np.fromiter(map(math.erfc, x.ravel().tolist()), np.float64, count=x.size).reshape(x.shape).astype(x.dtype)
 
 
+# --- largest and smallest ------------------------------------------------------------------------------------------
+
+
+def maximum(x: Array, y: Array) -> Array:
+    """The larger of each two, of IEEE 754-2019: NaN if either is, and +0 is larger than -0, so that it commutes.
+
+    `numpy.maximum` gives either zero, depending on the order of the operands and on how it is vectorised.
+    """
+    found = np.asarray(np.maximum(x, y))
+    if found.dtype.kind not in "iub":
+        np.add(x, y, out=found, where=(x == 0) & (y == 0))
+    return found
+
+
+def minimum(x: Array, y: Array) -> Array:
+    """The smaller of each two: NaN if either is, and -0 is smaller than +0; see `maximum`."""
+    return np.minimum(x, y) if x.dtype.kind in "iub" else -maximum(-x, -y)
+
+
+def largest(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """The largest element over the axes: NaN if there is one, and +0 is larger than -0, in whatever order they come."""
+    found = np.max(x, axis=axes, keepdims=keepdims)
+    if x.dtype.kind in "iub" or not np.any(found == 0):
+        return found
+    positive = np.any((x == 0) & ~np.signbit(x), axis=axes, keepdims=keepdims)
+    return np.where(found == 0, np.where(positive, 0, -np.zeros_like(found)), found)
+
+
+def smallest(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """The smallest element over the axes; see `largest`."""
+    return (
+        -largest(-x, axes=axes, keepdims=keepdims) if x.dtype.kind == "f" else np.min(x, axis=axes, keepdims=keepdims)
+    )
+
+
 # --- activations ---------------------------------------------------------------------------------------------------
 
 

@@ -27,7 +27,7 @@ from tx8ir.core import (
 )
 
 from .inference import Kind, fail, normalize_axes, tensor_operand
-from .numerics import cast, mean
+from .numerics import cast, largest, mean, smallest
 
 
 class ReductionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
@@ -106,14 +106,14 @@ class ExtremumOp(ReductionOp):
 
 
 class MaxOp(ExtremumOp, name="pd.max"):
-    """out = the largest element of x over the axes; NaN if there is one."""
+    """out = the largest element of x over the axes; NaN if there is one, and +0 is larger than -0."""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.max(x, axis=self.axes, keepdims=self.keepdim)
+        return largest(x, axes=self.axes, keepdims=self.keepdim)
 
 
 class MinOp(ExtremumOp, name="pd.min"):
-    """out = the smallest element of x over the axes; NaN if there is one."""
+    """out = the smallest element of x over the axes; NaN if there is one, and -0 is smaller than +0."""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.min(x, axis=self.axes, keepdims=self.keepdim)
+        return smallest(x, axes=self.axes, keepdims=self.keepdim)
