@@ -1,83 +1,24 @@
-"""`Grad` of the operations: what a network of dense layers needs to be trained.
+"""`Grad` of the operations that a network of dense layers needs to be trained.
 
 Formulas are those of reverse-mode differentiation (Griewank, Walther: Evaluating Derivatives, 2008, chapter 3): for
-out = f(x) and a scalar L, the gradient of L by x from g, its gradient by out. Every gradient is a vtensor; tensors
-are read through `to_vtensor`, at the place where the gradient is computed.
+out = f(x) and a scalar L, the gradient of L by x from g, its gradient by out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from tx8ir.core import Grad, IrError, Model, Operation, RankedTensor, ScalarType, TensorType, Value, ViewLike
+from tx8ir.core import Grad, IrError, Model, ScalarType, Value, ViewLike
 from tx8ir.dialects import builtin
 
 from .comparison import GreaterThanOp, WhereOp
-from .creation import AssignOp, FullOp
+from .creation import AssignOp
 from .elementwise_binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from .elementwise_unary import CastOp, ExpOp, LogOp, ReluOp, ScaleOp, SigmoidOp, SqrtOp, SquareOp, TanhOp
+from .gradient_parts import BinaryGrad, Cotangents, UnaryGrad, full, only, ranked, read, summed_to, times, zeros
 from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
 from .matmul import MatmulOp
 from .norm import SoftmaxOp
 from .reduce import MeanOp, ReductionOp, SumOp
 from .shape import ExpandOp, FlattenOp, PadOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp
-
-Cotangents = Sequence[Value | None]
-
-
-def _type(value: Value) -> RankedTensor:
-    """The type of a tensor of static shape, which gradients need. Raises IrError for another value."""
-    type_ = value.type
-    if not isinstance(type_, RankedTensor) or not type_.is_static:
-        raise IrError(f"a gradient needs tensors of static shape, not {type_}", value.defining_op)
-    return type_
-
-
-def _read(value: Value) -> Value:
-    return builtin.to_vtensor(value).out if isinstance(value.type, TensorType) else value
-
-
-def _full(like: Value, number: float, shape: tuple[int, ...] = ()) -> Value:
-    return FullOp(shape=shape, value=number, dtype=_type(like).element).out
-
-
-def _zeros(like: Value) -> Value:
-    return _full(like, 0.0, _type(like).shape)
-
-
-def _times(x: Value, y: Value) -> Value:
-    return MultiplyOp(x, y).out
-
-
-def _given(op: Operation, cotangents: Cotangents) -> Value:
-    """The only cotangent. Raises IrError when there is none: nobody asks for the gradient of such an operation."""
-    if len(cotangents) != 1 or cotangents[0] is None:
-        raise IrError(f"{op.name} has one result, so one cotangent, not {len(cotangents)}", op)
-    return cotangents[0]
-
-
-def summed_to(gradient: Value, shape: tuple[int, ...]) -> Value:
-    """The gradient by an operand that broadcasting stretched from `shape`: summed over the copies of each element."""
-    have = _type(gradient).shape
-    new = len(have) - len(shape)
-    axes = tuple(i for i, extent in enumerate(have) if i < new or (shape[i - new] == 1 and extent != 1))
-    if axes:
-        gradient = SumOp(gradient, axis=axes, keepdim=True).out
-    return ReshapeOp(gradient, shape=shape).out if _type(gradient).shape != shape else gradient
-
-
-class BinaryGrad(Model[Any], Grad):
-    """Base for operations on two operands that broadcast."""
-
-    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        """The gradients by both operands, in the broadcast shape."""
-        raise NotImplementedError  # subclasses define it
-
-    def grad(self, cotangents: Cotangents) -> Cotangents:
-        x, y = self.op.operands
-        by_x, by_y = self.parts(_read(x), _read(y), _given(self.op, cotangents))
-        return summed_to(by_x, _type(x).shape), summed_to(by_y, _type(y).shape)
 
 
 @Grad.implement(AddOp)
@@ -101,7 +42,7 @@ class MultiplyGrad(BinaryGrad):
     """g y, g x."""
 
     def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        return _times(g, y), _times(g, x)
+        return times(g, y), times(g, x)
 
 
 @Grad.implement(DivideOp)
@@ -110,28 +51,7 @@ class DivideGrad(BinaryGrad):
 
     def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
         by_x = DivideOp(g, y).out
-        return by_x, ScaleOp(_times(by_x, DivideOp(x, y).out), scale=-1.0).out
-
-
-class UnaryGrad(Model[Any], Grad):
-    """Base for operations on one operand whose gradient has its shape."""
-
-    def part(self, g: Value) -> Value:
-        """The gradient by the operand."""
-        raise NotImplementedError  # subclasses define it
-
-    def grad(self, cotangents: Cotangents) -> Cotangents:
-        return (self.part(_given(self.op, cotangents)),)
-
-    @property
-    def x(self) -> Value:
-        """The operand, as a vtensor."""
-        return _read(self.op.operands[0])
-
-    @property
-    def out(self) -> Value:
-        """The result, as a vtensor."""
-        return _read(self.op.results[0])
+        return by_x, ScaleOp(times(by_x, DivideOp(x, y).out), scale=-1.0).out
 
 
 @Grad.implement(AssignOp, builtin.ToTensorOp, builtin.ToVTensorOp)
@@ -147,7 +67,7 @@ class ReluGrad(UnaryGrad):
     """g where out > 0, else 0."""
 
     def part(self, g: Value) -> Value:
-        zero = _full(g, 0.0)
+        zero = full(g, 0.0)
         return WhereOp(GreaterThanOp(self.out, zero), g, zero).out
 
 
@@ -156,7 +76,7 @@ class TanhGrad(UnaryGrad):
     """g (1 - out^2)."""
 
     def part(self, g: Value) -> Value:
-        return _times(g, ScaleOp(SquareOp(self.out), scale=-1.0, bias=1.0).out)
+        return times(g, ScaleOp(SquareOp(self.out), scale=-1.0, bias=1.0).out)
 
 
 @Grad.implement(SigmoidOp)
@@ -165,7 +85,7 @@ class SigmoidGrad(UnaryGrad):
 
     def part(self, g: Value) -> Value:
         out = self.out
-        return _times(_times(g, out), ScaleOp(out, scale=-1.0, bias=1.0).out)
+        return times(times(g, out), ScaleOp(out, scale=-1.0, bias=1.0).out)
 
 
 @Grad.implement(ExpOp)
@@ -173,7 +93,7 @@ class ExpGrad(UnaryGrad):
     """g out."""
 
     def part(self, g: Value) -> Value:
-        return _times(g, self.out)
+        return times(g, self.out)
 
 
 @Grad.implement(LogOp)
@@ -197,7 +117,7 @@ class SquareGrad(UnaryGrad):
     """2 g x."""
 
     def part(self, g: Value) -> Value:
-        return _times(ScaleOp(g, scale=2.0).out, self.x)
+        return times(ScaleOp(g, scale=2.0).out, self.x)
 
 
 @Grad.implement(ScaleOp)
@@ -213,8 +133,8 @@ class CastGrad(Model[CastOp], Grad):
     """g in the format of x; no gradient flows between other than floating-point formats."""
 
     def grad(self, cotangents: Cotangents) -> Cotangents:
-        g, element = _given(self.op, cotangents), _type(self.op.x).element
-        return (CastOp(g, dtype=element).out if element.is_float and _type(g).element.is_float else None,)
+        g, element = only(self.op, cotangents), ranked(self.op.x).element
+        return (CastOp(g, dtype=element).out if element.is_float and ranked(g).element.is_float else None,)
 
 
 @Grad.implement(ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, TransposeOp)
@@ -231,7 +151,7 @@ class PieceGrad(Model["SliceOp | SplitOp"], Grad):
     """Zeros, with the gradients of the pieces where these come from."""
 
     def grad(self, cotangents: Cotangents) -> Cotangents:
-        total = _zeros(self.op.operands[0])
+        total = zeros(self.op.operands[0])
         for index, g in enumerate(cotangents):
             if g is not None:
                 total = self.op.inverse(total, index, g)
@@ -243,7 +163,7 @@ class ExpandGrad(UnaryGrad):
     """The sum of g over the copies of each element."""
 
     def part(self, g: Value) -> Value:
-        return summed_to(g, _type(self.op.operands[0]).shape)
+        return summed_to(g, ranked(self.op.operands[0]).shape)
 
 
 @Grad.implement(PadOp)
@@ -252,7 +172,7 @@ class PadGrad(UnaryGrad):
 
     def part(self, g: Value) -> Value:
         pad: PadOp = self.op
-        extents = _type(pad.x).shape
+        extents = ranked(pad.x).shape
         starts = tuple(low for low, _ in pad.frame)
         ends = tuple(low + extent for low, extent in zip(starts, extents, strict=True))
         return SliceOp(g, axes=tuple(range(len(extents))), starts=starts, ends=ends).out
@@ -264,11 +184,11 @@ class SumGrad(UnaryGrad):
 
     def part(self, g: Value) -> Value:
         op: ReductionOp = self.op
-        shape = _type(op.x).shape
+        shape = ranked(op.x).shape
         axes = op.axes
         kept = tuple(1 if i in axes else extent for i, extent in enumerate(shape))
-        element: ScalarType = _type(op.x).element
-        if _type(g).element is not element:
+        element: ScalarType = ranked(op.x).element
+        if ranked(g).element is not element:
             g = CastOp(g, dtype=element).out
         g = ExpandOp(ReshapeOp(g, shape=kept), shape=shape).out
         count = 1
@@ -282,18 +202,18 @@ class MatmulGrad(Model[MatmulOp], Grad):
     """For out = x y: g y^T and x^T g, with the transpositions of the operands, summed where batches broadcast."""
 
     def grad(self, cotangents: Cotangents) -> Cotangents:
-        op, g = self.op, _given(self.op, cotangents)
-        x, y, tx, ty = _read(op.x), _read(op.y), op.transpose_x, op.transpose_y
-        if min(_type(x).rank, _type(y).rank) < 2:
+        op, g = self.op, only(self.op, cotangents)
+        x, y, tx, ty = read(op.x), read(op.y), op.transpose_x, op.transpose_y
+        if min(ranked(x).rank, ranked(y).rank) < 2:
             raise IrError(f"{op.name} has no gradient for vectors; reshape them to matrices", op)
         by_x = MatmulOp(y, g, transpose_x=ty, transpose_y=True) if tx else MatmulOp(g, y, transpose_y=not ty)
         by_y = MatmulOp(g, x, transpose_x=True, transpose_y=tx) if ty else MatmulOp(x, g, transpose_x=not tx)
-        return summed_to(by_x.out, _type(x).shape), summed_to(by_y.out, _type(y).shape)
+        return summed_to(by_x.out, ranked(x).shape), summed_to(by_y.out, ranked(y).shape)
 
 
 def _softmax_grad(out: Value, g: Value, axis: int) -> Value:
     """Out (g - sum of g out along the axis)."""
-    return _times(out, SubtractOp(g, SumOp(_times(g, out), axis=(axis,), keepdim=True)).out)
+    return times(out, SubtractOp(g, SumOp(times(g, out), axis=(axis,), keepdim=True)).out)
 
 
 @Grad.implement(SoftmaxOp)
@@ -311,10 +231,10 @@ class CrossEntropyGrad(Model[CrossEntropyWithSoftmaxOp], Grad):
     def grad(self, cotangents: Cotangents) -> Cotangents:
         op = self.op
         of_softmax, of_loss = cotangents
-        softmax, total = _read(op.softmax), None
+        softmax, total = read(op.softmax), None
         if of_loss is not None:
             total = CrossEntropyWithSoftmaxGradOp(
-                _read(op.label), softmax, of_loss,
+                read(op.label), softmax, of_loss,
                 soft_label=op.soft_label, ignore_index=op.ignore_index, axis=op.axis,
             ).out  # fmt: skip
         if of_softmax is not None:
