@@ -66,7 +66,7 @@ def test_products_of_whole_blocks_keep_every_sum(build, run, names, x, y, flags,
     kinds = (VTensorType(x, element), VTensorType(y, element))
     program: Program = build(lambda x, y: pd.matmul(x, y, **flags), *kinds)
     before = program.clone()
-    assert run(program, SMALL).stages[0].statistics == {"padded": 1}
+    assert run(program, SMALL).stages[0].statistics == {"padded_matmul": 1}
     assert product(program) == shapes
     assert names(program) == [f"pd.{name}" for name in left]
     for seed in range(5):
@@ -146,7 +146,7 @@ module {
 def test_the_text_before_and_after(run, golden) -> None:
     program = parse(TEXT)
     before = str(program)
-    assert run(program, PASS).stages[0].statistics == {"padded": 1}
+    assert run(program, PASS).stages[0].statistics == {"padded_matmul": 1}
     golden(f"// before\n{before}\n\n// {PASS}\n{program}", "transforms/pad-matmul.mlir")
 
 

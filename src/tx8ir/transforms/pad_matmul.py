@@ -28,7 +28,7 @@ class PadMatmulPattern(RewritePattern[pd.MatmulOp]):
         max_waste: the most that padding may be of a padded extent.
     """
 
-    name = "padded"
+    name = "padded_matmul"
     roots = (pd.MatmulOp,)
 
     def __init__(self, blocks: tuple[int, int | None, int | None], max_waste: float) -> None:
@@ -101,7 +101,7 @@ class PadMatmul(OperationPass):
     is 0); a BLAS may add their terms in another order. Idempotent for blocks and waste once chosen.
     Cost: O(operations); a copy of each padded operand (of a constant when compiling, with `constant-fold`) and of the
     result. The compiler of the TX8 masks tails itself and does not need the pass: it is for kernels without tails.
-    From BladeDISC's dot padding for tensor cores. Statistics: `padded` (products).
+    From BladeDISC's dot padding for tensor cores. Statistics: `padded_matmul`.
     """
 
     name: ClassVar[str] = "pad-matmul"
