@@ -11,32 +11,45 @@ replacements of llvm-reduce and mlir-reduce.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import (
-    Block,
-    Builder,
-    FunctionType,
-    IrError,
-    Operation,
-    Program,
-    RankedTensor,
-    Symbol,
-    TensorType,
-    Terminator,
-    Value,
-    detached,
+from tx8ir.core import IrError, Operation, Program, Terminator, detached
+from tx8ir.dialects import builtin, func
+
+from .reduce_control import (
+    branch_to_first,
+    branch_to_second,
+    inline_call,
+    inline_if_else,
+    inline_if_then,
+    leave_loop,
+    merge_into_predecessor,
+    narrowing,
+    skip_while,
+    unroll_while,
 )
-from tx8ir.dialects import builtin, cf, func, scf
-
+from .reduce_operations import (
+    LEAVES,
+    Edit,
+    any_argument,
+    drop_argument,
+    drop_functions,
+    drop_range,
+    drop_variables,
+    keep_results,
+    merge_arguments,
+    new_argument,
+    ones,
+    operand_number,
+    replacing,
+    return_operand,
+    zeros,
+)
 from .shrink_extents import extents, replace_extent
-
-Edit: TypeAlias = Callable[[Program], bool]
-"""Changes a copy of the program; False when there is nothing to change."""
 
 
 def count_operations(program: Program) -> int:
@@ -87,8 +100,10 @@ class _Reduction:
     def run(self) -> Program:
         steps = (
             self.fewer_results,
+            self.earlier_results,
             self.fewer_operations,
             self.flatter,
+            self.narrower,
             self.simpler_operations,
             self.fewer_arguments,
             self.smaller_extents,
@@ -143,6 +158,12 @@ class _Reduction:
             kept = [k for k in range(len(self.program.outputs)) if k != i]
             self.attempt(lambda p, kept=kept: keep_results(p, kept))
 
+    def earlier_results(self) -> None:
+        """What a result is computed of, in its place."""
+        for i in range(len(self.program.outputs)):
+            while any(self.attempt(lambda p, i=i, k=k: return_operand(p, i, k)) for k in range(3)):
+                pass
+
     def flatter(self) -> None:
         """Regions, calls and branches replaced by what they would run."""
         edits = (inline_if_then, inline_if_else, skip_while, unroll_while, inline_call, branch_to_first,
@@ -154,6 +175,15 @@ class _Reduction:
                 position += 1
                 continue
             if not any(self.attempt(_at(position, edit), flattens=True) for edit in edits):
+                self.attempt(_at(position, leave_loop))
+                position += 1
+
+    def narrower(self) -> None:
+        """Fewer values carried by loops, given by branches, passed to functions, held by lists; fewer blocks."""
+        position = 0
+        while position < len(ops := list(self.program.module.walk())):
+            edits = list(narrowing(ops[position]))
+            if not any(self.attempt(_at(position, edit)) for edit in edits):
                 position += 1
 
     def fewer_operations(self) -> None:
@@ -163,7 +193,7 @@ class _Reduction:
             end = len(list(self.program.module.walk()))
             while end > 0:
                 start = max(0, end - size)
-                self.attempt(lambda p, start=start, end=end: _drop(p, start, end), drops=True)
+                self.attempt(lambda p, start=start, end=end: drop_range(p, start, end), drops=True)
                 end = min(start, len(list(self.program.module.walk())))
             if size == 1:
                 return
@@ -174,19 +204,24 @@ class _Reduction:
         position = 0
         while position < len(ops := list(self.program.module.walk())):
             op = ops[position]
-            if op.regions or op.has_trait(Terminator) or not op.results or isinstance(op, _LEAVES):
+            if op.regions or op.has_trait(Terminator) or not op.results:
                 position += 1
                 continue
-            choices = [_operand_number(k) for k in range(len(op.operands))] + [_new_argument, _zeros, _ones]
-            if not any(self.attempt(_at(position, _replacing(choice))) for choice in choices):
+            choices = [operand_number(k) for k in range(len(op.operands))] + [any_argument, new_argument]
+            if not isinstance(op, LEAVES):
+                choices += [zeros, ones]
+            drops = isinstance(op, LEAVES)
+            if not any(self.attempt(_at(position, replacing(choice)), drops=drops) for choice in choices):
                 position += 1
 
     def fewer_arguments(self) -> None:
-        """Arguments of `main`, other functions and variables that nothing uses dropped."""
-        self.attempt(_drop_functions)
-        self.attempt(_drop_variables)
+        """Arguments of `main` made one; those that nothing uses, other functions and variables dropped."""
+        for index in reversed(range(1, len(self.program.inputs))):
+            self.attempt(lambda p, index=index: merge_arguments(p, index))
+        self.attempt(drop_functions)
+        self.attempt(drop_variables)
         for index in reversed(range(len(self.program.inputs))):
-            self.attempt(lambda p, index=index: _drop_argument(p, index))
+            self.attempt(lambda p, index=index: drop_argument(p, index))
 
     def smaller_extents(self) -> None:
         """Each extent replaced, everywhere, by 1, or else by 2."""
@@ -205,9 +240,6 @@ def _control(program: Program) -> int:
     return sum(bool(op.regions or op.successors) or isinstance(op, func.CallOp) for op in program.module.walk())
 
 
-_LEAVES = (builtin.ConstantOp, builtin.GetParameterOp)
-
-
 def _at(position: int, edit: Callable[[Program, Operation], bool]) -> Edit:
     """The edit, of the operation at a position of the walk."""
 
@@ -218,261 +250,6 @@ def _at(position: int, edit: Callable[[Program, Operation], bool]) -> Edit:
         return False
 
     return apply
-
-
-# --- results, arguments, functions, variables ----------------------------------------------------------------------
-
-
-def keep_results(program: Program, kept: Sequence[int]) -> bool:
-    """Leaves only the results of `main` with these numbers."""
-    main = program.main
-    names = tuple(program.outputs)
-    for block in main.body.blocks:
-        end = block.terminator
-        if isinstance(end, func.ReturnOp):
-            if len(end.operands) != len(names):
-                return False  # a backend graph gives one tuple
-            end.set_operands([end.operands[i] for i in kept])
-    types = main.function_type.results
-    main.set_attribute("function_type", FunctionType(main.function_type.inputs, tuple(types[i] for i in kept)))
-    main.set_attribute("result_names", tuple(names[i] for i in kept))
-    return True
-
-
-def _drop_argument(program: Program, index: int) -> bool:
-    main = program.main
-    block: Block = main.body.block
-    if block.args[index].has_uses:
-        return False
-    names = list(program.inputs)
-    del names[index]
-    block.erase_argument(index)
-    main.set_attribute("function_type", FunctionType([a.type for a in block.args], main.function_type.results))
-    main.set_attribute("arg_names", tuple(names))
-    return True
-
-
-def _drop_functions(program: Program) -> bool:
-    called = {op.callee.value for op in program.module.walk() if isinstance(op, func.CallOp)}
-    unused = [
-        op for op in program.body if op.has_trait(Symbol) and op.attributes["sym_name"].value not in ("main", *called)
-    ]
-    for op in unused:
-        op.erase(by="reduce")
-    return bool(unused)
-
-
-def _drop_variables(program: Program) -> bool:
-    used: set[str] = set()
-    for op in program.module.walk():
-        name = op.attributes.get("name")
-        if name is not None:
-            used.add(cast(str, name.value))
-    unused = [name for name in program.weights if name not in used]
-    for name in unused:
-        del program.weights[name]
-    return bool(unused)
-
-
-# --- operations ----------------------------------------------------------------------------------------------------
-
-Choice: TypeAlias = Callable[[Program, Operation, Value], "Value | None"]
-"""Something else for a result of an operation, made in front of it; None where there is nothing."""
-
-
-def _operand_number(k: int) -> Choice:
-    def choose(program: Program, op: Operation, result: Value) -> Value | None:
-        value = op.operands[k] if k < len(op.operands) else None
-        return value if value is not None and value.type is result.type else None
-
-    return choose
-
-
-def _any_operand(program: Program, op: Operation, result: Value) -> Value | None:
-    return next((v for v in op.operands if v.type is result.type), None)
-
-
-def _any_argument(program: Program, op: Operation, result: Value) -> Value | None:
-    if not isinstance(op.parent_op, func.FuncOp):
-        return None
-    return next((a for a in op.parent_op.body.block.args if a.type is result.type), None)
-
-
-def _new_argument(program: Program, op: Operation, result: Value) -> Value | None:
-    main = program.main
-    if not isinstance(result.type, RankedTensor) or next((a for a in op.ancestors() if a is main), None) is None:
-        return None
-    names = tuple(program.inputs)
-    argument = main.body.block.add_argument(result.type)
-    name = next(f"arg{i}" for i in range(len(names) + 1) if f"arg{i}" not in names)
-    inputs = (*main.function_type.inputs, result.type)
-    main.set_attribute("arg_names", (*names, name))
-    main.set_attribute("function_type", FunctionType(inputs, main.function_type.results))
-    return argument
-
-
-def _constant(number: int) -> Choice:
-    def choose(program: Program, op: Operation, result: Value) -> Value | None:
-        type_ = result.type
-        if (
-            not isinstance(type_, RankedTensor)
-            or not type_.is_static
-            or type_.element.format.bits < 8 * (not type_.element.format.is_bool)
-        ):
-            return None
-        with Builder.before(op):
-            data = np.full(type_.shape, number, type_.element.dtype)
-            constant: Value = builtin.ConstantOp(value=data).out  # pyright: ignore[reportArgumentType]  converted
-            return builtin.ToTensorOp(constant).out if isinstance(type_, TensorType) else constant
-
-    return choose
-
-
-_zeros, _ones = _constant(0), _constant(1)
-
-
-def _replacing(choose: Choice) -> Callable[[Program, Operation], bool]:
-    """The edit that replaces every used result of an operation and drops it."""
-
-    def edit(program: Program, op: Operation) -> bool:
-        return _remove(program, op, (choose,))
-
-    return edit
-
-
-def _remove(program: Program, op: Operation, choices: Sequence[Choice]) -> bool:
-    for result in op.results:
-        if result.has_uses:
-            value = next((v for choose in choices if (v := choose(program, op, result)) is not None), None)
-            if value is None:
-                return False
-            result.replace_all_uses_with(value)
-    op.erase(by="reduce")
-    return True
-
-
-def _drop(program: Program, start: int, end: int) -> bool:
-    """Drops what can be dropped of the operations from `start` to `end` of the walk."""
-    dropped = False
-    for op in reversed(list(program.module.walk())[start:end]):
-        if op.has_trait(Terminator) or op.has_trait(Symbol) or isinstance(op, builtin.ModuleOp):
-            continue
-        if isinstance(op, _LEAVES) and any(r.has_uses for r in op.results):
-            continue
-        dropped |= _remove(program, op, (_any_operand, _any_argument, _zeros))
-    return dropped
-
-
-# --- regions, calls, branches --------------------------------------------------------------------------------------
-
-
-def _splice(block: Block, arguments: Sequence[Value], anchor: Operation) -> list[Value]:
-    """Copies the operations of a block in front of `anchor`; what its terminator gives."""
-    mapping: dict[Value, Value] = dict(zip(block.args, arguments, strict=True))
-    end = block.terminator
-    if end is None:
-        raise IrError("the block has no terminator")
-    parent = cast(Block, anchor.parent)
-    for op in block:
-        if op is not end:
-            parent.insert_before(op.clone(mapping), anchor)
-    return [mapping.get(v, v) for v in end.operands]
-
-
-def _inline_if(op: Operation, then: bool) -> bool:
-    if not isinstance(op, scf.IfOp):
-        return False
-    region = op.then_region if then else op.else_region
-    values = _splice(region.block, (), op) if len(region) else []
-    op.replace_with(values, by="reduce")
-    return True
-
-
-def inline_if_then(program: Program, op: Operation) -> bool:
-    """The then region in place of an `scf.if`."""
-    return _inline_if(op, True)
-
-
-def inline_if_else(program: Program, op: Operation) -> bool:
-    """The else region in place of an `scf.if`."""
-    return _inline_if(op, False)
-
-
-def skip_while(program: Program, op: Operation) -> bool:
-    """A loop that runs `before` once and ends."""
-    if not isinstance(op, scf.WhileOp):
-        return False
-    op.replace_with(_splice(op.before.block, op.operands, op)[1:], by="reduce")
-    return True
-
-
-def unroll_while(program: Program, op: Operation) -> bool:
-    """A loop that runs `after` once."""
-    if not isinstance(op, scf.WhileOp):
-        return False
-    passed = _splice(op.before.block, op.operands, op)[1:]
-    carried = _splice(op.after.block, passed, op)
-    op.replace_with(_splice(op.before.block, carried, op)[1:], by="reduce")
-    return True
-
-
-def inline_call(program: Program, op: Operation) -> bool:
-    """The body of the function in place of a call."""
-    function = op.function() if isinstance(op, func.CallOp) else None
-    if function is None or len(function.body) != 1:
-        return False
-    op.replace_with(_splice(function.body.block, op.operands, op), by="reduce")
-    _drop_functions(program)
-    return True
-
-
-def _branch(op: Operation, index: int) -> bool:
-    if not isinstance(op, cf.CondBranchOp):
-        return False
-    with Builder.before(op):
-        cf.BranchOp(op.successor_operands(index), dest=op.successors[index])
-    region = cast(Any, op.parent).parent
-    op.erase(by="reduce")
-    _drop_unreachable(region.blocks)
-    return True
-
-
-def branch_to_first(program: Program, op: Operation) -> bool:
-    """An unconditional branch to the first successor."""
-    return _branch(op, 0)
-
-
-def branch_to_second(program: Program, op: Operation) -> bool:
-    """An unconditional branch to the second successor."""
-    return _branch(op, 1)
-
-
-def merge_into_predecessor(program: Program, op: Operation) -> bool:
-    """The block that a branch goes to, in place of the branch, when no other goes there."""
-    if not isinstance(op, cf.BranchOp):
-        return False
-    block, parent = op.dest, cast(Block, op.parent)
-    if block is parent or sum(block in b.successors for b in cast(Any, block.parent).blocks) != 1:
-        return False
-    for argument, value in zip(block.args, op.dest_operands, strict=True):
-        argument.replace_all_uses_with(value)
-    parent.splice_before(op, block)
-    op.erase(by="reduce")
-    block.erase(by="reduce")
-    return True
-
-
-def _drop_unreachable(blocks: Sequence[Block]) -> None:
-    reached: set[Block] = set()
-    work = [blocks[0]]
-    while work:
-        block = work.pop()
-        if block not in reached:
-            reached.add(block)
-            work += block.successors
-    for block in reversed(blocks):
-        if block not in reached:
-            block.erase(by="reduce")
 
 
 # --- inputs --------------------------------------------------------------------------------------------------------

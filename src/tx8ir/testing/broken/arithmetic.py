@@ -216,18 +216,21 @@ def casts_merged(program: Program) -> None:
             op.set_operand(0, inner.x)
 
 
+_ARITHMETIC = (pd.AddOp, pd.SubtractOp, pd.MultiplyOp)
+
+
 @on_values
-def addition_in_another_format(program: Program) -> None:
-    """A chain of two bf16 or f16 additions kept in f32 between them: one rounding less."""
-    for op in find(program, pd.AddOp):
-        element = type_of(op.out).element
-        for inner, other in ((op.x.defining_op, op.y), (op.y.defining_op, op.x)):
-            if isinstance(inner, pd.AddOp) and element in (bf16, f16) and is_value(op.out):
-                with Builder.before(op):
-                    a, b, c = (pd.cast(v, dtype=f32).out for v in (inner.x, inner.y, other))
-                    new = pd.cast(pd.add(pd.add(a, b).out, c).out, dtype=element)
-                op.replace_with(new)
-                break
+def chain_kept_in_a_wider_format(program: Program) -> None:
+    """Two operations on bf16 or f16 with f32 between them, as of a fused multiply-add: one rounding less."""
+    for op in find(program, pd.ElementwiseBinaryOp):
+        inner, element = op.x.defining_op, type_of(op.out).element
+        if not isinstance(op, _ARITHMETIC) or not is_value(op.out) or element not in (bf16, f16):
+            continue
+        if isinstance(inner, _ARITHMETIC):
+            with Builder.before(op):
+                a, b, c = (pd.cast(v, dtype=f32).out for v in (inner.x, inner.y, op.y))
+                new = pd.cast(type(op)(type(inner)(a, b).out, c).out, dtype=element)
+            op.replace_with(new)
 
 
 @on_values

@@ -125,10 +125,13 @@ def branch_to_the_wrong_block(program: Program) -> None:
 
 @on_everything
 def block_argument_of_one_predecessor(program: Program) -> None:
-    """The argument of a block replaced by what its first predecessor gives, though it has another."""
+    """The argument of a join replaced by what its first predecessor gives, though it has another."""
     for function in find(program, func.FuncOp):
         for block in function.body.blocks[1:]:
-            given = next((g for b in function.body.blocks if (g := _given(b.terminator, block)) is not None), None)
+            sources = [b for b in function.body.blocks if b.terminator and block in b.terminator.successors]
+            if len(sources) < 2 or function.body.blocks.index(sources[-1]) > function.body.blocks.index(block):
+                continue
+            given = _given(sources[0].terminator, block)
             for argument, value in zip(block.args, given or (), strict=bool(given)):
                 if isinstance(value.owner, Operation) and value.owner.parent is function.body.block:
                     argument.replace_all_uses_with(value)

@@ -39,7 +39,7 @@ class Measured:
         return f"{self.name:45} {self.caught:5} {self.first:6} {size:11}"
 
 
-MAX_OPS = 28
+MAX_OPS = 36
 """Large programs, in which operations meet often: they are drawn once, and tried on every pass."""
 
 HEADER = f"{'pass':45} {'wrong':>5} {'first':>6} {'reduced to':>11}"

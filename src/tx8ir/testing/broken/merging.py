@@ -226,11 +226,13 @@ def parameter_reads_moved_to_the_front(program: Program) -> None:
 
 
 def _hoisted(program: Program, kind: type[Operation]) -> None:
+    """Loop-invariant motion of what is pure, and of operations of that kind, which are not."""
     for loop in find(program, scf.WhileOp):
         inside = {op.parent for op in loop.walk() if op is not loop}
         for region in loop.regions:
             for op in list(region.block):
-                if isinstance(op, kind) and not any(v.parent_block in inside for v in op.operands):
+                moves = isinstance(op, kind) or op.has_trait(Pure)
+                if moves and is_value(*op.results) and not any(v.parent_block in inside for v in op.operands):
                     op.move_before(loop)
 
 

@@ -119,7 +119,7 @@ def reduction_over_the_wrong_axis(program: Program) -> None:
     """The next axis reduced, where the result has the same shape."""
     for op in find(program, pd.ReductionOp):
         extents = shape(op.x)
-        if len(op.axis) == 1 and len(extents) > 1:
+        if len(op.axis) == 1 and len(extents) > 1 and not op.keepdim:
             axis = op.axis[0] % len(extents)
             other = (axis + 1) % len(extents)
             if extents[:axis] + extents[axis + 1 :] == extents[:other] + extents[other + 1 :]:

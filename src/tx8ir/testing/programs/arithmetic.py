@@ -81,8 +81,11 @@ def binary_kinds(writer: Writer, element: ScalarType) -> list[Any]:
 def logical(writer: Writer) -> Sequence[Value]:
     """And, or, not of truth values."""
     x = writer.value(lambda t: t.element is i1)
-    if x is None:
-        return ()
+    return combined_truths(writer, x) if x is not None else ()
+
+
+def combined_truths(writer: Writer, x: Value) -> Sequence[Value]:
+    """Not of truth values, or and, or of them and others."""
     y = writer.related(x, lambda t: t.element is i1 and broadcast(t.shape, ranked(x).shape)) or x
     choices: list[Callable[[], Any]] = [
         lambda: pd.logical_not(x),
@@ -112,6 +115,8 @@ def constant(writer: Writer) -> Sequence[Value]:
     """Numbers known when compiling, special ones among them."""
     element = writer.draw(st.just(writer.features.elements[0]) | st.sampled_from(writer.features.elements))
     shape, flavour = writer.one_of(SHAPES), writer.one_of(FLAVOURS)
+    if writer.perhaps() and element is not i1:
+        return (writer.filled(shape, writer.literal(element), element),)
     data = draw_array(np.random.default_rng(writer.number(0, 3)), shape, element.format, flavour)
     return writer.insert(lambda: builtin.constant(value=DenseAttr(data, VTensorType(shape, element))))
 

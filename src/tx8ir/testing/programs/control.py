@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tx8ir.core import Block, Builder, FunctionType, Operation, Region, SymbolRefAttr, Type, Value, i32
+from tx8ir.core import Block, Builder, FunctionType, Operation, Region, SymbolRefAttr, Type, Value, VTensorType, i1, i32
 from tx8ir.dialects import cf, func, pd, scf
 
 from .features import TRIPS
@@ -47,10 +47,17 @@ def loop(writer: Writer) -> Sequence[Value]:
 
     inner = writer.inside(after, [*writer.pool, *after.args[1:]])
     inner.write(3)
-    following = [inner.value_of(t) for t in types[1:]]
+    following = _following(inner, after.args[1:])
     count = _one_more(after, after.args[0])
     second = _ended(after, lambda: scf.yield_([count, *following]))
     return writer.insert(lambda: scf.WhileOp(inits, before=first, after=second, outputs=types))
+
+
+def _following(inner: Writer, carried: Sequence[Value]) -> list[Value]:
+    """What a loop carries into the next round: values of its body, or what it carries exchanged."""
+    if len(carried) == 2 and carried[0].type is carried[1].type and inner.perhaps():
+        return [carried[1], carried[0]]
+    return [inner.value_of(v.type) for v in carried]
 
 
 def around(writer: Writer, step: Step) -> None:
@@ -118,7 +125,7 @@ def loop_of_blocks(writer: Writer) -> Sequence[Value]:
     inner = writer.inside(body, [*writer.pool, *header.args[1:]])
     inner.can_branch = False
     inner.write(3)
-    following = [inner.value_of(v.type) for v in carried]
+    following = _following(inner, header.args[1:])
     count = _one_more(body, header.args[0])
     with Builder.at_end(body):
         cf.br([count, *following], dest=header)
@@ -130,12 +137,25 @@ def call(writer: Writer) -> Sequence[Value]:
     """A call of a new function, or of one that there is."""
     if writer.functions and writer.perhaps():
         function = writer.one_of(writer.functions)
-        arguments = [writer.value_of(type_) for type_ in function.function_type.inputs]
+        callee = SymbolRefAttr(function.sym_name)
+        calls = [op for v in writer.pool if isinstance(op := v.defining_op, func.CallOp)]
+        alike = [op for op in calls if op.callee is callee]
+        if alike and writer.perhaps():
+            arguments = list(alike[-1].operands)
+        else:
+            arguments = [_argument(writer, type_) for type_ in function.function_type.inputs]
     else:
         arguments = writer.two_alike()
         function = _new_function(writer, [v.type for v in arguments])
     callee = SymbolRefAttr(function.sym_name)
     return writer.insert(lambda: func.call(arguments, callee=callee, outputs=function.function_type.results))
+
+
+def _argument(writer: Writer, type_: Type) -> Value:
+    """A value of the pool, or a number where that can be."""
+    if isinstance(type_, VTensorType) and type_.element is not i1 and writer.perhaps():
+        return writer.filled(type_.shape, writer.literal(type_.element), type_.element)
+    return writer.value_of(type_)
 
 
 def _new_function(writer: Writer, types: Sequence[Type]) -> func.FuncOp:

@@ -12,7 +12,7 @@ from typing import Any
 from tx8ir.core import Operation, RankedTensor, TensorType, Terminator, Value, i1
 from tx8ir.dialects import builtin, pd
 
-from .arithmetic import binary_kinds, broadcast, unary, unary_choices
+from .arithmetic import binary_kinds, broadcast, combined_truths, unary, unary_choices
 from .control import around
 from .storage import write_to
 from .views import view_choices
@@ -24,6 +24,7 @@ _INDEXED = (pd.GatherOp, pd.EmbeddingOp)
 """Not every value of the right type is an index."""
 _CHAINED = (
     pd.ElementwiseBinaryOp,
+    pd.ComparisonOp,
     pd.ViewOp,
     pd.CastOp,
     pd.AssignOp,
@@ -52,7 +53,7 @@ def _earlier(writer: Writer) -> list[Operation]:
 
 
 def repeat(writer: Writer) -> Sequence[Value]:
-    """An earlier operation once more: the same, with two operands exchanged, or with another operand."""
+    """An earlier operation once more: the same, with two operands exchanged, or with another operand or number."""
     earlier = _earlier(writer)
     if not earlier:
         return unary(writer)
@@ -70,6 +71,8 @@ def repeat(writer: Writer) -> Sequence[Value]:
         alike = [v for v in (*op.results, *reversed(writer.pool)) if v.type is operands[index].type]
         if alike:
             operands[index] = writer.newest(alike)
+    elif how == "another" and isinstance(copy, pd.FullOp):
+        copy.set_attribute("value", writer.literal(ranked(copy.out).element))
     copy.set_operands(operands)
     writer.block.append(copy)
     return copy.results
@@ -87,9 +90,12 @@ def chain(writer: Writer) -> Sequence[Value]:
     assert op is not None
     if isinstance(op, pd.ElementwiseBinaryOp):
         return _binary_chain(writer, x, op)
+    if isinstance(op, pd.ComparisonOp):
+        return combined_truths(writer, x)
     if isinstance(op, pd.ViewOp):
         views = view_choices(writer, x, (op.perm,) if isinstance(op, pd.TransposeOp) else ())
-        make = views[op.name] if op.name in views and writer.perhaps() else writer.one_of(list(views.values()))
+        same = op.name in views and (writer.perhaps() or isinstance(op, pd.TransposeOp))
+        make = views[op.name] if same else writer.one_of(list(views.values()))
         return writer.insert(make)
     back = (ranked(op.operands[0]).element, *writer.features.elements)
     make = unary_choices(writer, x, back).get(op.name)
@@ -102,7 +108,7 @@ def _binary_chain(writer: Writer, x: Value, op: Operation) -> Sequence[Value]:
     y = writer.one_of(op.operands)
     if not writer.number(0, 2):
         y = writer.value(lambda t: t.element is element and broadcast(t.shape, ranked(x).shape)) or y
-    kind: Any = writer.one_of((type(op), *binary_kinds(writer, element)))
+    kind: Any = type(op) if writer.perhaps() else writer.one_of(binary_kinds(writer, element))
     swap = writer.perhaps()
     return writer.insert(lambda: kind(y, x) if swap else kind(x, y))
 
@@ -127,7 +133,17 @@ def _storage_looked_at(writer: Writer) -> Sequence[Value]:
             return ()
         x = writer.insert(lambda: builtin.to_tensor(y))[0]
     looks = [lambda: builtin.to_vtensor(x), *unary_choices(writer, x).values(), *view_choices(writer, x).values()]
-    first = writer.insert(writer.by_habit("look", looks))
+    look = writer.by_habit("look", looks)
+
+    def look_and_write(w: Writer) -> Sequence[Value]:
+        seen = w.insert(look)
+        w.pool += [x, *seen]
+        return write_to(w, x)
+
+    if writer.number(0, 2) == 2:
+        around(writer, look_and_write)
+        return (x, *writer.insert(look))
+    first = writer.insert(look)
     looked_by = first[0].defining_op
     assert looked_by is not None
     through = first[0] if isinstance(first[0].type, TensorType) and writer.perhaps() else x

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
+import attrs
 from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
@@ -78,6 +79,8 @@ def _programs(
     draw: st.DrawFn, features: Features, max_ops: int, steps: tuple[Step, ...], inputs: tuple[RankedTensor, ...]
 ) -> Program:
     program = Program.empty()
+    favourite = draw(st.just(features.elements[0]) | st.sampled_from(features.elements))
+    features = attrs.evolve(features, elements=(favourite, *(e for e in features.elements if e is not favourite)))
     types = [*draw(st.lists(_types(features), min_size=0 if inputs else 1, max_size=3)), *inputs]
     with Builder.at_end(program.body):
         main = func.FuncOp(sym_name="main", function_type=FunctionType(types, ()))

@@ -33,7 +33,7 @@ def view_choices(writer: Writer, x: Value, perms: Sequence[tuple[int, ...]] = ()
         return pd.slice(x, axes=(axis,), starts=(low,), ends=(high,), decrease_axis=dropped)
 
     def permutation() -> tuple[int, ...]:
-        if perms and writer.perhaps():
+        if perms and not writer.number(0, 2):
             return writer.one_of(perms)
         return tuple(writer.draw(st.permutations(range(rank))))
 
@@ -69,7 +69,10 @@ def tensor_view(writer: Writer) -> Sequence[Value]:
 
 
 def _view_of(writer: Writer, x: Value) -> Sequence[Value]:
-    return writer.insert(writer.by_habit("view", list(view_choices(writer, x).values())))
+    choices = view_choices(writer, x)
+    # Permutations of three axes and more are what views get wrong first.
+    more = [choices["pd.transpose"]] * 3 if ranked(x).rank > 2 else []
+    return writer.insert(writer.by_habit("view", [*choices.values(), *more]))
 
 
 def movement(writer: Writer) -> Sequence[Value]:
