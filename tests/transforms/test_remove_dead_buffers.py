@@ -138,6 +138,11 @@ def put_into_a_parameter(x: Value) -> Any:
     return x
 
 
+def a_feed(x: Value) -> Any:
+    pd.relu_(pd.feed(feed_name="extra", out=T).out)
+    return x
+
+
 def fetched(x: Value) -> Any:
     b = buffer(x)
     pd.relu_(b)
@@ -156,6 +161,7 @@ def fetched(x: Value) -> Any:
         (T, a_view_of_an_input),
         (V, a_parameter),
         (V, put_into_a_parameter),
+        (V, a_feed),
         (V, fetched),
         (V, lambda x: (pd.exp(x), x)[1]),  # dead, but no buffer: dce's
         (T, lambda x: (pd.slice(x, axes=(0,), starts=(0,), ends=(1,)), x)[1]),
