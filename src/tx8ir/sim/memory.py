@@ -286,7 +286,7 @@ class Memory:
             offsets = part.starts()[:, None] + rows[part.positions] * stride
             _row_windows(part.store.data, access.nbytes)[offsets] = values[part.positions]
             if part.store.written is not None:
-                part.store.written.use(offsets, access.nbytes)
+                part.store.written.use_all(offsets, access.nbytes)
                 _row_windows(part.store.written.flags, access.nbytes)[offsets] = True
 
     def _array(self, placed: Placed, dtype: np.dtype[Any]) -> Array:

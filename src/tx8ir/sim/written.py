@@ -18,6 +18,8 @@ Array = NDArray[Any]
 
 PAGE = 256  # bytes
 _CHUNK = 4096  # bytes of which the flags are cleared together
+_LONG_RUN = 4096  # bytes from which on looking at tiles one by one pays
+_FEW_PAGES = 4096
 _SHORT_RUN = 64  # bytes up to which the flags of a run are looked at as words
 _FLAG: np.dtype[Any] = np.dtype(np.bool_)
 _WORDS = {n: np.dtype(f"u{n}") for n in (8, 4, 2)}
@@ -50,7 +52,7 @@ class WrittenBytes:
         self.pages[first:end] = True
         for start, stop in edges:
             if start < stop:
-                self.use(start, stop - start)
+                self.use(start, stop)
                 self.flags[start:stop] = True
 
     def covers(self, low: int, high: int) -> bool:
@@ -60,20 +62,36 @@ class WrittenBytes:
     def bytes(self, low: int, high: int) -> NDArray[np.bool_]:
         """A flag for each of [low, high): a view, good until the next write."""
         first, end = low // PAGE, -(-high // PAGE)
-        self.use(low, high - low)
+        self.use(low, high)
         self.flags.reshape(-1, PAGE)[first:end][self.pages[first:end]] = True
         return self.flags[low:high]
 
-    def use(self, starts: int | NDArray[np.int64], extent: int) -> None:
+    def use(self, low: int, high: int) -> None:
+        """Note that flags of the bytes [low, high) are going to be set."""
+        self._used[low // _CHUNK : -(-high // _CHUNK)] = True
+
+    def use_all(self, starts: NDArray[np.int64], extent: int) -> None:
         """Note that flags of the `extent` bytes from each of `starts` on are going to be set."""
         offsets = np.append(np.arange(0, extent, _CHUNK), extent - 1)
-        self._used[(np.reshape(starts, (-1, 1)) + offsets) // _CHUNK] = True
+        self._used[(starts.reshape(-1, 1) + offsets) // _CHUNK] = True
 
 
 class Span:
     """The flags of one access: runs of `run` bytes at a walk from each of `rows` on, as `Access` has them."""
 
-    __slots__ = ("_edges", "_extent", "_inner", "_is_used", "_outer", "_rows", "_run", "_solid", "_walk", "_written")
+    __slots__ = (
+        "_bounds",
+        "_edges",
+        "_extent",
+        "_inner",
+        "_is_used",
+        "_outer",
+        "_rows",
+        "_run",
+        "_solid",
+        "_walk",
+        "_written",
+    )
 
     def __init__(self, written: WrittenBytes, rows: Rows, walk: Walk, run: int) -> None:
         extent = run + sum([(n - 1) * stride for n, stride in walk])
@@ -88,7 +106,11 @@ class Span:
         """The pages that are covered whole, by runs of whole pages."""
         self._edges: list[tuple[Rows, int]] = []
         """The bytes of solid rows that lie in no page of `_inner`."""
+        self._bounds = (0, 0)
+        """The pages from the first to the last byte of all tiles, where they do not lie alike within their pages."""
         if not rows.is_aligned(PAGE):
+            starts = rows.starts()
+            self._bounds = int(starts.min()) // PAGE, -(-(int(starts.max()) + extent) // PAGE)
             return
         low, high = rows.start, rows.start + extent
         first, end = -(-low // PAGE), high // PAGE
@@ -110,8 +132,7 @@ class Span:
         if self._inner is not None:
             write(written.pages, *self._inner, True, _FLAG)
         if self._solid and self._outer is None:
-            for start in self._rows.starts().tolist():
-                written.mark(start, start + self._extent)
+            self._mark_unaligned()
         elif self._solid:
             for rows, length in self._edges:
                 self.use()
@@ -120,6 +141,17 @@ class Span:
             self.use()
             word = _word(self._run)
             write(written.flags, self._rows, self._walk, self._run, _SET.get(word.itemsize, True), word)
+
+    def _mark_unaligned(self) -> None:
+        rows, extent = self._rows, self._extent
+        if rows.offsets is None and rows.step == extent:  # tile behind tile
+            self._written.mark(rows.start, rows.start + rows.count * extent)
+        elif extent < _LONG_RUN:
+            self.use()
+            write(self._written.flags, rows, (), extent, True, _FLAG)
+        else:
+            for start in rows.starts().tolist():
+                self._written.mark(start, start + extent)
 
     def mark_where(self, where: NDArray[np.bool_], size: int) -> None:
         """Elements [tiles, count] of `size` bytes, one behind the other, were written where `where` is true."""
@@ -151,16 +183,19 @@ class Span:
     def use(self) -> None:
         """Note that flags of its bytes are going to be set."""
         if not self._is_used:
-            self._written.use(self._rows.starts(), self._extent)
+            self._written.use_all(self._rows.starts(), self._extent)
             self._is_used = True
 
     def _is_covered(self) -> bool:
         """Whether pages and, at the edges, bytes say that all is written; it may be though they do not."""
         written = self._written
         if self._outer is None:
-            return self._solid and all(
-                written.covers(start, start + self._extent) for start in self._rows.starts().tolist()
-            )
+            first, end = self._bounds
+            if end - first <= _FEW_PAGES and written.pages[first:end].all():
+                return True
+            if self._extent < _LONG_RUN or not self._solid:
+                return bool(read(written.flags, self._rows, self._walk, self._run, _FLAG).all())
+            return all(written.covers(start, start + self._extent) for start in self._rows.starts().tolist())
         rows, count = self._outer
         if read(written.pages, rows, (), count, _FLAG).all():
             return True
