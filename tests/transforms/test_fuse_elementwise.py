@@ -297,6 +297,27 @@ def test_fusions_that_are_no_group_compile_too(build) -> None:
     assert check(program).passed
 
 
+@settings(max_examples=12)
+@given(data=st.data())
+def test_fusions_that_broadcast_compute_on_the_chip(data: st.DataObject) -> None:
+    program, _ = _graph(data)
+    PassManager.parse(PASS).run(program)
+    assert check(program).passed
+
+
+def test_rows_and_columns_are_broadcast_in_front_of_the_group(build) -> None:
+    def body(x: Value, row: Value, column: Value) -> Any:
+        return pd.tanh(pd.multiply(pd.maximum(row, column), pd.add(x, row)))
+
+    program = build(body, T, VTensorType((1, 3), f32), VTensorType((2, 1), f32))
+    statistics(program)
+    assert fusions(program) == ["vertical: maximum add multiply tanh -> 1"]
+    text = tx8ir.compile(program, keep_stages=True).stages["lower-to-tx8be"]
+    assert all("fusion_id" not in line for line in text.splitlines() if "Broadcast" in line or "Reshape" in line)
+    assert text.count("fusion_id") == 4
+    assert check(program).passed
+
+
 def test_gpt2_gives_the_same_numbers_in_fewer_cycles() -> None:
     data = np.load(MODELS / "gpt2" / "data.npz")
     program = tx8ir.frontends.onnx.load(MODELS / "gpt2" / "model.onnx")

@@ -7,7 +7,7 @@ from typing import ClassVar, TypeAlias
 import attrs
 
 from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import is_constant, main_block
+from tx8ir.backend.graph import main_block
 from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
 from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
 from tx8ir.backend.lowering.formats import check_formats
@@ -39,6 +39,9 @@ Faults: TypeAlias = "list[tuple[Operation, str]]"
 
 UNKNOWN = "Unknown"
 
+ELEMENTWISE = (tx8be.BinaryOp, tx8be.UnaryOp, tx8be.SelectOp, tx8be.CastOp)
+"""What may be in a group together wherever it is cut; other shapes are made in front of it."""
+
 
 @register_pass
 @attrs.frozen
@@ -69,11 +72,11 @@ class LowerToTx8be(Pass):
         faults: Faults = []
         for before, after in zip(source.args, target.args, strict=True):
             self._enter(old, before, after, lowering, faults)
-        for op in source:
+        for number, op in enumerate(source, len(found)):
             if isinstance(op, func.ReturnOp):
                 self._finish(op, lowering, faults)
             elif not isinstance(op, builtin.ConstantOp | builtin.GetParameterOp | pd.FullOp):
-                self._lower(op, lowering, faults, fusions.get(op))
+                self._lower(op, lowering, faults, fusions.get(op, number), fused=op in fusions)
         if faults:
             raise CompileError(_describe(faults), op=faults[0][0])
         self._place_constants(lowering, target)
@@ -100,9 +103,10 @@ class LowerToTx8be(Pass):
         with Builder.at_end(lowering.block), at_location(main.location):
             lowering.values[before] = tx8be.InputOp(after, layout_str=UNKNOWN).y
 
-    def _lower(self, op: Operation, lowering: Lowering, faults: Faults, fusion: int | None) -> None:
-        """Lower one op, of that fusion if of one; a fault gives its results placeholders, so that the ops behind it are
-        looked at too.
+    def _lower(self, op: Operation, lowering: Lowering, faults: Faults, fusion: int, *, fused: bool) -> None:
+        """Lower one op. Elementwise ops that it becomes are a fusion of that number, if it is of one or they are several.
+
+        A fault gives its results placeholders, so that the ops behind it are looked at too.
         """
         rule = RULES.get(type(op))
         try:
@@ -113,12 +117,16 @@ class LowerToTx8be(Pass):
             last = lowering.block.last_op
             with Builder.at_end(lowering.block), at_location(op.location):
                 values = rule(lowering, op)
+            elementwise: list[Operation] = []
             made = lowering.block.first_op if last is None else last.next_op
             while made is not None:
                 check_formats(made)
-                if fusion is not None and not (isinstance(made, tx8be.NoneOp) or is_constant(made)):
-                    made.set_attribute("fusion_id", fusion)
+                if isinstance(made, ELEMENTWISE):
+                    elementwise.append(made)
                 made = made.next_op
+            if fused or len(elementwise) > 1:
+                for made in elementwise:
+                    made.set_attribute("fusion_id", fusion)
         except (Illegal, VerifyError) as reason:
             faults.append((op, reason.message if isinstance(reason, VerifyError) else str(reason)))
             for result in op.results:
