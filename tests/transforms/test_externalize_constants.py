@@ -97,7 +97,7 @@ def test_what_is_held_as_one_element_or_none_stays(build, run, value) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [("inline-bytes=-1", r"'inline_bytes' must be >= 0: -1"), ('stem=""', r"'stem' must not be empty")],
+    [("inline-bytes=-1", r"'inline_bytes' must be >= 0: -1"), ('stem=""', r"Length of 'stem' must be >= 1: 0")],
 )
 def test_options_that_mean_nothing_are_refused(options: str, message: str) -> None:
     with pytest.raises(PassError, match=message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -13,16 +13,6 @@ from tx8ir.dialects import builtin
 from .constants import splat_value
 from .pass_manager import Pass, option, register_pass
 from .provenance import derived_location
-
-
-def _not_negative(_pass: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if value < 0:
-        raise ValueError(f"'{field.name}' must be >= 0: {value}")
-
-
-def _is_name(_pass: Any, field: attrs.Attribute[Any], value: str) -> None:
-    if not value:
-        raise ValueError(f"'{field.name}' must not be empty: it is what variables are called")
 
 
 @register_pass
@@ -44,8 +34,12 @@ class ExternalizeConstants(Pass):
 
     name: ClassVar[str] = "externalize-constants"
 
-    inline_bytes: int = option(256, "constants of up to so many bytes stay in the program", validator=_not_negative)
-    stem: str = option("constant", "what variables are called whose constant has no name", validator=_is_name)
+    inline_bytes: int = option(
+        256, "constants of up to so many bytes stay in the program", validator=attrs.validators.ge(0)
+    )
+    stem: str = option(
+        "constant", "what variables are called whose constant has no name", validator=attrs.validators.min_len(1)
+    )
 
     def run(self, program: Program) -> None:
         variables: dict[DenseAttr, str] = {}

@@ -88,11 +88,6 @@ def _padding_value(op: ConvolutionOp | pd.Pool2dOp) -> float | None:
     return -np.inf if kind.element.is_float else float(np.iinfo(kind.element.dtype).min)
 
 
-def _not_negative(_pass: Any, field: attrs.Attribute[Any], value: int) -> None:
-    if value < 0:
-        raise ValueError(f"'{field.name}' must be >= 0: {value}")
-
-
 @register_pass
 @attrs.frozen
 class LegalizeConvPadding(OperationPass):
@@ -113,7 +108,9 @@ class LegalizeConvPadding(OperationPass):
 
     name: ClassVar[str] = "legalize-conv-padding"
 
-    max_pad: int = option(TX8.ne.pad[1], "the most cells that a window may pad on one side", validator=_not_negative)
+    max_pad: int = option(
+        TX8.ne.pad[1], "the most cells that a window may pad on one side", validator=attrs.validators.ge(0)
+    )
     symmetric: bool = option(False, "whether a window must pad both sides of an axis alike")
 
     def patterns(self) -> Sequence[RewritePattern[Any]]:

@@ -77,16 +77,6 @@ def _padded(value: Value, kind: VTensorType, added: dict[int | None, int], rewri
     return rewriter.insert(pd.PadOp(value, paddings=paddings)).out
 
 
-def _at_least_one(_pass: Any, field: attrs.Attribute[Any], value: int | None) -> None:
-    if value is not None and value < 1:
-        raise ValueError(f"'{field.name}' must be >= 1: {value}")
-
-
-def _a_part(_pass: Any, field: attrs.Attribute[Any], value: float) -> None:
-    if not 0 <= value < 1:
-        raise ValueError(f"'{field.name}' must be a part of 1, 0 <= {field.name} < 1: {value}")
-
-
 @register_pass
 @attrs.frozen
 class PadMatmul(OperationPass):
@@ -107,14 +97,24 @@ class PadMatmul(OperationPass):
     name: ClassVar[str] = "pad-matmul"
     promise: ClassVar[Promise] = Promise.ROUNDING
 
-    m: int = option(_STEP_M, "M becomes a multiple of this; by default the matrix unit's step", validator=_at_least_one)
+    m: int = option(
+        _STEP_M, "M becomes a multiple of this; by default the matrix unit's step", validator=attrs.validators.ge(1)
+    )
     n: int | None = option(
         None,
         "N becomes a multiple of this; by default the element type's channel block, 64 or 128",
-        validator=_at_least_one,
+        validator=attrs.validators.optional(attrs.validators.ge(1)),
     )
-    k: int | None = option(None, "K becomes a multiple of this; by default as for N", validator=_at_least_one)
-    max_waste: float = option(0.25, "the most that padding may be of a padded extent, 0 to 1", validator=_a_part)
+    k: int | None = option(
+        None,
+        "K becomes a multiple of this; by default as for N",
+        validator=attrs.validators.optional(attrs.validators.ge(1)),
+    )
+    max_waste: float = option(
+        0.25,
+        "the most that padding may be of a padded extent, 0 to 1",
+        validator=attrs.validators.and_(attrs.validators.ge(0), attrs.validators.lt(1)),
+    )
 
     def patterns(self) -> Sequence[RewritePattern[Any]]:
         return (PadMatmulPattern((self.m, self.n, self.k), self.max_waste),)

@@ -392,14 +392,6 @@ class SplitSpace(_ConvPattern):
 # --- the pass -------------------------------------------------------------------------------------------------------
 
 
-def _more_than(least: int) -> Callable[[Any, attrs.Attribute[Any], int], None]:
-    def check(_pass: Any, field: attrs.Attribute[Any], value: int) -> None:
-        if value <= least:
-            raise ValueError(f"'{field.name}' must be > {least}: {value}")
-
-    return check
-
-
 @register_pass
 @attrs.frozen
 class SplitLargeOps(OperationPass):
@@ -424,9 +416,13 @@ class SplitLargeOps(OperationPass):
     name: ClassVar[str] = "split-large-ops"
     promise: ClassVar[Promise] = Promise.ROUNDING
 
-    max_operands: int = option(64, "the most operands of a concat, and results of a split", validator=_more_than(1))
-    max_extent: int = option(TX8.ne.extent[1], "the most batches, rows and columns", validator=_more_than(0))
-    max_channels: int = option(TX8.ne.channels[1], "the most channels in or out, or K or N", validator=_more_than(0))
+    max_operands: int = option(
+        64, "the most operands of a concat, and results of a split", validator=attrs.validators.gt(1)
+    )
+    max_extent: int = option(TX8.ne.extent[1], "the most batches, rows and columns", validator=attrs.validators.gt(0))
+    max_channels: int = option(
+        TX8.ne.channels[1], "the most channels in or out, or K or N", validator=attrs.validators.gt(0)
+    )
 
     def patterns(self) -> Sequence[RewritePattern[Any]]:
         extent, channels = self.max_extent, self.max_channels
