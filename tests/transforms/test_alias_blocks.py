@@ -8,8 +8,8 @@ import pytest
 
 from tx8ir.core import Operation, Program, parse
 from tx8ir.testing import assert_preserves
-from tx8ir.testing.campaign import campaign
-from tx8ir.testing.programs import EVERYTHING, tensor_programs
+from tx8ir.testing.campaign import campaign, for_each_program
+from tx8ir.testing.programs import EVERYTHING, VALUES, tensor_programs
 from tx8ir.transforms import PassManager
 
 Golden = Callable[[str, str], None]
@@ -211,6 +211,17 @@ def test_storage_with_two_names_at_a_time_stays_written(name: str) -> None:
     assert_preserves(ALIASES, program)
     PassManager.parse("to-value-semantics").run(program)
     assert any(op.name == "pd.assign_" for op in program.main.walk())
+
+
+@pytest.mark.parametrize("name", ["to-value-semantics", "fold-copies", "to-inplace"])
+def test_programs_of_vtensors_stay_as_they_are(name: str) -> None:
+    programs: list[Program] = []
+    for_each_program(tensor_programs(VALUES), 30, programs.append)
+    for program in programs:
+        before = str(program)
+        report = PassManager.parse(name).run(program)
+        assert str(program) == before
+        assert not report.stages[0].statistics
 
 
 def test_blocks_that_the_entry_does_not_reach_are_erased() -> None:

@@ -135,6 +135,8 @@ CASES: dict[str, Case] = {
     "attention without NaN": Case({"q": t(5, 4), "k": t(3, 4), "v": t(3, 6)}, lambda q, k, v, p: pd.scaled_dot_product_attention(q, k, v, scale=1.0, nan_to_zero=True), ["Gemm", "Softmax", "Ne", "Select", "Gemm"]),
     # movement
     "pad": Case({"x": X}, lambda x, p: pd.pad(x, paddings=(0, 1, 2, 0, 1, 1), pad_value=-0.5), ["Concatenate", "Concatenate", "Concatenate"]),
+    "set_value": Case({"x": X}, lambda x, p: pd.set_value(x, p("c"), axes=(1, 2), starts=(1, 0), ends=(2, 1), decrease_axis=(2,)), ["Reshape", "Slice", "Concatenate", "Slice", "Slice", "Concatenate"], {"c": w(2, 1)}),
+    "set_value of everything": Case({"x": X}, lambda x, p: pd.set_value(x, p("c"), axes=(0,), starts=(-9,), ends=(9,)), [], {"c": w(1)}),
     "pad of a constant": Case({"x": X}, lambda x, p: pd.add(x, pd.pad(p("c"), paddings=(0, 0, 0, 0, 0, 1))), ["Add"], {"c": w(2, 3, 3)}),
     "reshape": Case({"x": X}, lambda x, p: pd.reshape(x, shape=(6, -1)), ["Reshape"]),
     "reshape to the same shape": Case({"x": X}, lambda x, p: pd.relu(pd.reshape(x, shape=(2, 3, 4))), ["Relu"]),

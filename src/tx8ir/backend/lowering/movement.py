@@ -73,6 +73,31 @@ def lower_concat(ctx: Lowering, op: pd.ConcatOp) -> Sequence[Value]:
     return [tx8be.ConcatenateOp(values, axis=op.axis % len(ctx.shape(op.out))).y]
 
 
+@lowers(pd.SetValueOp)
+def lower_set_value(ctx: Lowering, op: pd.SetValueOp) -> Sequence[Value]:
+    """The window, joined with what lies before and behind it axis by axis, the last axis first."""
+    shape = ctx.shape(op.x)
+    starts, ends = [0] * len(shape), list(shape)
+    for axis, start, end in zip(op.axes, op.starts, op.ends, strict=True):
+        inside = range(shape[axis])[start:end]
+        starts[axis], ends[axis] = inside.start, inside.stop
+    box = tuple(end - start for start, end in zip(starts, ends, strict=True))
+    if min(box) <= 0:
+        return [ctx.get(op.x)]
+    dropped = {axis % len(shape) for axis in op.decrease_axis}
+    window = tuple(extent for axis, extent in enumerate(box) if axis not in dropped)
+    value = ctx.reshape(ctx.broadcast(op.value, window), box)
+    for axis in reversed(range(len(shape))):
+        parts = [value]
+        for position, (low, high) in ((0, (0, starts[axis])), (len(parts) + 1, (ends[axis], shape[axis]))):
+            if low < high:
+                frame = (*starts[:axis], low, *[0] * (len(shape) - axis - 1)), (*ends[:axis], high, *shape[axis + 1 :])
+                parts.insert(position, ctx.sliced(op.x, *frame))
+        if len(parts) > 1:
+            value = tx8be.ConcatenateOp(parts, axis=axis).y
+    return [value]
+
+
 @lowers(pd.PadOp)
 def lower_pad(ctx: Lowering, op: pd.PadOp) -> Sequence[Value]:
     """A join with constants in front and behind, axis by axis; a constant is padded at compile time."""
