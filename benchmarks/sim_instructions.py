@@ -1,0 +1,680 @@
+"""Every instruction of the dialect beside NumPy: what each is compared with, and how its executions are timed.
+
+`cases` has one or more cases for each instruction class; `check_complete` fails when the dialect has one without.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+from tx8ir.core import Builder, Operation, Program, VTensorType, ui8
+from tx8ir.dialects import tx8
+from tx8ir.sim import Simulator
+from tx8ir.target.chip import TX8
+from tx8ir.target.formats import Format
+from tx8ir.target.layout import pack
+
+Array = NDArray[Any]
+
+ALL = tuple(range(TX8.tiles))
+TILES = TX8.tiles
+_KIB = 1 << 10
+_SPM = TX8.spm_allocatable[0]
+X, Y, MASK, INDEX, WEIGHT, OUT = (_SPM + i * 160 * _KIB for i in range(6))
+"""Where operands lie in the scratch-pad of every tile; the result has the rest."""
+_CHANNELS = 64
+
+
+@attrs.frozen
+class Case:
+    """An instruction, and NumPy doing the same with arrays for all tiles."""
+
+    name: str
+    op_class: type[Operation]
+    make: Callable[[], object]
+    """Adds the instruction, and what it needs around it, to the current block."""
+    other: Callable[[], object]
+    sources: dict[int, Array] = attrs.field(factory=dict[int, Array])
+    """What lies in the scratch-pads, by address: [tiles, ...]."""
+    elementwise: bool = False
+    """Whether it is element-wise arithmetic of one NumPy call."""
+
+
+class OneInstruction:
+    """A program that fills SPM and then repeats one instruction, each execution of which is timed."""
+
+    def __init__(self, case: Case, repeat: int) -> None:
+        self._case = case
+        program = Program.empty()
+        self._feeds: dict[str, Array] = {}
+        with Builder.at_end(program.body):
+            block = tx8.program().body.block
+        ddr = TX8.ddr_base
+        with Builder.at_end(block):
+            loads: list[Callable[[], object]] = []
+            for i, (address, data) in enumerate(case.sources.items()):
+                rows = np.ascontiguousarray(data).reshape(TILES, -1).view(np.uint8)
+                self._feeds[f"x{i}"] = rows.reshape(-1)
+                tx8.segment(segment_name=f"x{i}", address=ddr, size=rows.size, kind="input")
+                tx8.input(port_name=f"x{i}", address=ddr, tensor_type=VTensorType((rows.size,), ui8))
+                loads.append(lambda a=address, d=ddr, n=rows.shape[1]: _rdma(a, d, n))
+                ddr += rows.size + -rows.size % TX8.ddr_bank
+            tx8.segment(segment_name="scratch", address=SCRATCH, size=TILES * 512 * _KIB, kind="scratch")
+            for load in loads:
+                load()
+            for _ in range(repeat):
+                case.make()
+        program.verify()
+        self._program = program
+        self.simulator = Simulator(program)
+
+    def times(self) -> list[float]:
+        """CPU seconds of each execution: decoding where it is the first, checks, execution, flags."""
+        case, clock = self._case, time.thread_time
+        found: list[float] = []
+        counted, before = False, 0.0
+        for execution in self.simulator.executions(self._feeds):
+            now = clock()
+            if counted:
+                found.append(now - before)
+            counted = isinstance(execution.op, case.op_class)
+            before = clock()
+        if counted:
+            found.append(clock() - before)
+        return found
+
+    def measure(self, rounds: int) -> tuple[float, float, float]:
+        """Least CPU seconds of an execution, of NumPy, and of a first execution, which decodes the instruction."""
+        other, clock = self._case.other, time.thread_time
+        self.times()  # takes the pages of its memories from the system
+        ours: list[float] = []
+        theirs: list[float] = []
+        first: list[float] = []
+        other()
+        for _ in range(rounds):
+            self.simulator.forget()
+            first += self.times()
+            for seconds in self.times():
+                ours.append(seconds)
+                started = clock()
+                other()
+                theirs.append(clock() - started)
+        return min(ours), min(theirs), min(first)
+
+
+SCRATCH = TX8.ddr_base + (1 << 30)
+
+
+def _rdma(spm: int, ddr: int, nbytes: int) -> None:
+    tx8.rdma(tiles=ALL, spm=(spm,), ddr=tuple(ddr + i * nbytes for i in ALL), element_bytes=1, count=nbytes)
+
+
+def check_complete(found: list[Case]) -> None:
+    """Raise AssertionError when an instruction class of the dialect has no case."""
+    missing = {op.name for op in _instruction_classes()} - {case.op_class.name for case in found}
+    assert not missing, f"no case for {', '.join(sorted(missing))}"
+
+
+def _instruction_classes() -> Iterator[type[tx8.Instruction]]:
+    for name in tx8.__all__:
+        found = getattr(tx8, name)
+        if isinstance(found, type) and issubclass(found, tx8.Instruction) and found.name:
+            yield found
+
+
+def cases(rows: int) -> list[Case]:
+    """The cases for operands of `rows` rows of 64 channels on each tile; a square or twice one, from 16 on."""
+    data = _Data(rows)
+    return [*_elementwise(data), *_tensors(data), *_moves(data), *_peripheral(data), *_neural(data), *_memory(data)]
+
+
+class _Data:
+    """Operands and results for NumPy; operands of the same content are put into the scratch-pads."""
+
+    def __init__(self, rows: int) -> None:
+        rng = np.random.default_rng(rows)
+        self.rows, self.count = rows, rows * _CHANNELS
+        self.height = 1 << (rows.bit_length() - 1) // 2
+        self.width = rows // self.height
+        self.shape = (1, self.height, self.width, _CHANNELS)
+        self.x = rng.uniform(0.25, 4, (TILES, self.count)).astype(np.float32)
+        self.y = rng.uniform(0.25, 4, (TILES, self.count)).astype(np.float32)
+        self.z = np.empty_like(self.x)
+        self.mask = (rng.random((TILES, self.count)) < 0.5).astype(np.float32)
+        self.places = rng.integers(0, rows, (TILES, self.count), np.int32)
+        self.weight = rng.standard_normal((TILES, _CHANNELS, _CHANNELS)).astype(np.float32)
+        self.dense = {"tiles": ALL, "count": self.count}
+        self.image = self.x.reshape(TILES, *self.shape[1:])
+        self.result = self.z.reshape(self.image.shape)
+
+
+# -- element-wise ---------------------------------------------------------------------------------------------------
+
+
+def _unary_other(function: str, x: Array, z: Array) -> Callable[[], object]:
+    def sigmoid() -> None:
+        np.negative(x, out=z)
+        np.exp(z, out=z)
+        np.add(z, z.dtype.type(1), out=z)
+        np.reciprocal(z, out=z)
+
+    one, zero, alpha = x.dtype.type(1), x.dtype.type(0), x.dtype.type(0.5)
+    special: dict[str, Callable[[], object]] = {
+        "recip": lambda: np.reciprocal(x, out=z),
+        "rsqrt": lambda: np.divide(one, np.sqrt(x, out=z), out=z),
+        "neg": lambda: np.negative(x, out=z),
+        "ln": lambda: np.log(x, out=z),
+        "pow2": lambda: np.exp2(x, out=z),
+        "exp_lp": lambda: np.exp2(np.multiply(x, x.dtype.type(1.442695), out=z), out=z),
+        "sigmoid": sigmoid,
+        "relu": lambda: np.maximum(x, zero, out=z),
+        "satrelu": lambda: np.clip(x, zero, one, out=z),
+        "leakyrelu": lambda: np.maximum(x, np.multiply(x, alpha, out=z), out=z),
+        "softplus": lambda: np.logaddexp(x, zero, out=z),
+        "not": lambda: np.equal(x, zero, out=z),
+    }
+    return special[function] if function in special else lambda: getattr(np, function)(x, out=z)
+
+
+_ONE_CALL = frozenset(tx8.UNARY_FUNCTIONS) - {"rsqrt", "exp_lp", "sigmoid", "leakyrelu"}
+"""Functions that are one call of NumPy."""
+_UFUNCS: dict[str, np.ufunc] = {
+    "max": np.maximum, "min": np.minimum, "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
+    "eq": np.equal, "ne": np.not_equal, "ge": np.greater_equal, "gt": np.greater, "le": np.less_equal,
+    "lt": np.less, "and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor,
+}  # fmt: skip
+
+
+def _elementwise(d: _Data) -> Iterator[Case]:
+    for format in ("f32", "bf16", "f16"):
+        yield from _elementwise_of(d, format, () if format == "f32" else ("exp", "relu", "tanh"))
+
+
+def _elementwise_of(d: _Data, format: str, functions: tuple[str, ...]) -> Iterator[Case]:
+    """All functions for f32, some for the other formats."""
+    dtype, all_of_them = Format.named(format).dtype, not functions
+    x, y, z = d.x.astype(dtype), d.y.astype(dtype), np.empty(d.x.shape, dtype)
+    suffix = "" if all_of_them else f" {format}"
+    fields = {**d.dense, "format": format, "dst": (OUT,)}
+    for function in functions or tx8.UNARY_FUNCTIONS:
+        extra = {"alpha": 0.5 if function == "leakyrelu" else 1.0} if function in tx8.UNARY_WITH_ALPHA else {}
+        yield Case(
+            function + suffix,
+            tx8.UnaryOp,
+            lambda f=function, e=extra: tx8.unary(function=f, src=(X,), **e, **fields),
+            _unary_other(function, x, z),
+            {X: x},
+            elementwise=function in _ONE_CALL,
+        )
+    for function in tx8.BINARY_FUNCTIONS if all_of_them else ("add", "mul"):
+        ufunc = _UFUNCS[function]
+        yield Case(
+            function + suffix,
+            tx8.BinaryVVOp,
+            lambda f=function: tx8.binary_vv(function=f, lhs=(X,), rhs=(Y,), **fields),
+            lambda u=ufunc: u(x, y, out=z),
+            {X: x, Y: y},
+            elementwise=True,
+        )
+    one = int(np.ones(1, dtype).view(f"u{dtype.itemsize}")[0])
+    yield Case(
+        "add scalar" + suffix,
+        tx8.BinaryVSOp,
+        lambda: tx8.binary_vs(function="add", src=(X,), scalar=one, **fields),
+        lambda: np.add(x, dtype.type(1), out=z),
+        {X: x},
+        elementwise=True,
+    )
+    if not all_of_them:
+        return
+    blocks, unit = z.reshape(TILES, -1, 64), y[:, None, :64]
+    yield Case(
+        "add unit",
+        tx8.BinaryVuVOp,
+        lambda: tx8.binary_vuv(function="add", src=(X,), unit=(Y,), unit_count=64, **fields),
+        lambda: np.add(x.reshape(TILES, -1, 64), unit, out=blocks),
+        {X: x, Y: y},
+        elementwise=True,
+    )
+    half = d.count // 2
+    loop = {**fields, "count": half, "unit_count": 64, "full_count": d.count, "full_unit_count": 128}
+    halves, units = z.reshape(TILES, 2, -1, 64), y[:, :128].reshape(TILES, 2, 1, 64)
+    yield Case(
+        "add unit, loop",
+        tx8.BinaryVuVLoopOp,
+        lambda: tx8.binary_vuv_loop(function="add", src=(X,), unit=(Y,), **loop),
+        lambda: np.add(x.reshape(halves.shape), units, out=halves),
+        {X: x, Y: y},
+        elementwise=True,
+    )
+    yield Case(
+        "gt, packed",
+        tx8.BinaryVVOp,
+        lambda: tx8.binary_vv(function="gt", lhs=(X,), rhs=(Y,), packed=True, **fields),
+        lambda: np.packbits(np.greater(x, y), axis=1, bitorder="little"),
+        {X: x, Y: y},
+    )
+
+
+# -- reductions, pools, conversions ---------------------------------------------------------------------------------
+
+
+def _tensors(d: _Data) -> Iterator[Case]:
+    image, h, w = d.image, d.height, d.width
+    fields = {"tiles": ALL, "src": (X,), "dst": (OUT,), "shape": d.shape, "format": "f32"}
+    axes = {"C": (3,), "W": (2,), "H": (1,), "HW": (1, 2)}
+    for function in ("sum", "avg", "max", "min"):
+        name = "mean" if function == "avg" else function
+        for axis in axes if function == "sum" else ("C",):
+            yield Case(
+                f"{function} over {axis}",
+                tx8.ReduceOp,
+                lambda f=function, a=axis: tx8.reduce(function=f, axis=a, **fields),
+                lambda n=name, a=axes[axis]: getattr(image, n)(axis=a),
+                {X: d.x},
+            )
+    windows = image.reshape(TILES, h // 2, 2, w // 2, 2, _CHANNELS)
+    for function in ("max", "avg", "sum", "min"):
+        name = "mean" if function == "avg" else function
+        yield Case(
+            f"{function} pool 2 x 2",
+            tx8.PoolOp,
+            lambda f=function: tx8.pool(function=f, kernel=(2, 2), strides=(2, 2), **fields),
+            lambda n=name: getattr(windows, n)(axis=(2, 4)),
+            {X: d.x},
+        )
+    flat = windows.transpose(0, 1, 3, 5, 2, 4)
+
+    def pool_index() -> None:
+        taps = flat.reshape(TILES, h // 2, w // 2, _CHANNELS, 4)
+        taps.argmax(axis=-1)
+        taps.max(axis=-1)
+
+    yield Case(
+        "max pool 2 x 2 with index",
+        tx8.PoolIndexOp,
+        lambda: tx8.pool_index(function="max", kernel=(2, 2), strides=(2, 2), index=(OUT + 256 * _KIB,), **fields),
+        pool_index,
+        {X: d.x},
+    )
+    places, pixels, zeros = d.places.reshape(TILES, -1, _CHANNELS), d.x.reshape(TILES, -1, _CHANNELS), d.z
+
+    def unpool() -> None:
+        zeros.fill(0)
+        np.put_along_axis(zeros.reshape(pixels.shape), places, pixels, axis=1)
+
+    yield Case(
+        "unpool",
+        tx8.UnpoolOp,
+        lambda: tx8.unpool(index=(INDEX,), extents=(h, w), **fields),
+        unpool,
+        {X: d.x, INDEX: d.places},
+    )
+    for source, destination in tx8.CONVERSIONS:
+        yield _conversion(d, source, destination)
+
+
+def _conversion(d: _Data, source: str, destination: str) -> Case:
+    s, t = Format.named(source), Format.named(destination)
+    spacing = max(s.bytes, t.bytes)
+    values = (d.x * 20).astype(s.dtype)
+    spread = np.zeros((TILES, d.count, spacing // s.bytes), s.dtype)
+    spread[:, :, 0] = values
+    source_view = spread[:, :, 0]
+    result = np.zeros((TILES, d.count, spacing // t.bytes), t.dtype)[:, :, 0]
+
+    def other() -> None:
+        if destination == "tf32":
+            bits = source_view.astype(np.float32, copy=False).view(np.uint32)
+            np.copyto(result.view(np.uint32), (bits + (bits >> 13 & 1) + 0xFFF) & 0xFFFFE000)
+        elif t.is_float:
+            np.copyto(result, source_view, casting="unsafe")
+        else:
+            bounds = np.iinfo(t.dtype)
+            wide = source_view.astype(np.float32, copy=False)
+            np.copyto(result, np.clip(np.rint(wide), bounds.min, bounds.max), casting="unsafe")
+
+    return Case(
+        f"convert {source} to {destination}",
+        tx8.ConvertOp,
+        lambda: tx8.convert(src=(X,), dst=(OUT,), src_format=source, dst_format=destination, **d.dense),
+        other,
+        {X: spread},
+    )
+
+
+# -- moves ----------------------------------------------------------------------------------------------------------
+
+
+def _moves(d: _Data) -> Iterator[Case]:
+    x, image, h, w, c = d.x, d.image, d.height, d.width, _CHANNELS
+    fields = {"tiles": ALL, "src": (X,), "dst": (OUT,), "shape": d.shape, "format": "f32"}
+
+    def copy(view: Array) -> Callable[[], object]:
+        room = np.empty(view.shape, view.dtype)
+        return lambda: np.copyto(room, view)
+
+    def case(name: str, op_class: type[Operation], view: Array, make: Callable[..., object], **extra: Any) -> Case:
+        return Case(name, op_class, lambda: make(**extra, **fields), copy(view), {X: x})
+
+    for axis, number in (("W", 2), ("C", 3)):
+        yield case(f"mirror {axis}", tx8.MirrorOp, np.flip(image, number), tx8.mirror, axis=axis)
+    yield case("transpose H W", tx8.TransposeOp, image.transpose(0, 2, 1, 3), tx8.transpose, perm=(0, 2, 1, 3))
+    yield case("transpose W C", tx8.TransposeOp, image.transpose(0, 1, 3, 2), tx8.transpose, perm=(0, 1, 3, 2))
+    yield case("rot90", tx8.RotateOp, np.rot90(image, 1, (1, 2)), tx8.rotate, function="rot90")
+    yield case("nhwc2nchw", tx8.Nhwc2NchwOp, image.transpose(0, 3, 1, 2), tx8.nhwc2nchw)
+    yield case("nchw2nhwc", tx8.Nchw2NhwcOp, x.reshape(TILES, c, h, w).transpose(0, 2, 3, 1), tx8.nchw2nhwc)
+
+    joined = np.empty((TILES, 2 * h, w, c), np.float32)
+    pair = {"lhs_shape": d.shape, "rhs_shape": d.shape, "axis": "H", "format": "f32"}
+    other_image = d.y.reshape(image.shape)
+    yield Case(
+        "concat H",
+        tx8.ConcatOp,
+        lambda: tx8.concat(tiles=ALL, lhs=(X,), rhs=(Y,), dst=(OUT,), **pair),
+        lambda: np.concatenate((image, other_image), axis=1, out=joined),
+        {X: x, Y: d.y},
+    )
+    framed = np.zeros((TILES, h + 2, w + 2, c), np.float32)
+
+    def pad() -> None:
+        framed.fill(0)
+        framed[:, 1:-1, 1:-1] = image
+
+    yield Case("pad", tx8.PadOp, lambda: tx8.pad(pads=(1, 1, 1, 1), **fields), pad, {X: x})
+
+    def columns() -> Array:
+        view = np.lib.stride_tricks.sliding_window_view(framed, (3, 3), (1, 2))  # [tiles, h, w, c, 3, 3]
+        return view.transpose(0, 1, 2, 4, 5, 3)
+
+    copy_columns = copy(columns())
+    yield Case(
+        "img2col 3 x 3",
+        tx8.Img2ColOp,
+        lambda: tx8.img2col(kernel=(3, 3), pads=(1, 1, 1, 1), **fields),
+        lambda: (pad(), copy_columns()),
+        {X: x},
+    )
+    wide = (1, 1, d.rows // 2, 2 * c)
+    blocked = x.reshape(TILES, d.rows // 2, 2, c).swapaxes(1, 2)
+    for direction, name in ((True, "dense to blocked"), (False, "blocked to dense")):
+        yield Case(
+            f"channelnorm, {name}",
+            tx8.ChannelNormOp,
+            lambda v=direction: tx8.channelnorm(**{**fields, "shape": wide, "direction": v}),
+            copy(blocked),
+            {X: x},
+        )
+    yield Case(
+        "tdma_reshape to blocked",
+        tx8.TdmaReshapeOp,
+        lambda: tx8.tdma_reshape(
+            tiles=ALL, src=(X,), dst=(OUT,), src_shape=d.shape, dst_shape=wide, dst_layout="NCx", format="f32"
+        ),
+        copy(blocked),
+        {X: x},
+    )
+    chosen = d.mask != 0
+    yield Case(
+        "maskmove",
+        tx8.MaskMoveOp,
+        lambda: tx8.maskmove(src=(X,), mask=(MASK,), dst=(OUT,), format="f32", **d.dense),
+        lambda: np.copyto(d.z, x, where=d.mask != 0),
+        {X: x, MASK: d.mask},
+    )
+    yield Case(
+        "maskgather",
+        tx8.MaskGatherOp,
+        lambda: tx8.maskgather(src=(X,), mask=(MASK,), dst=(OUT,), found=(Y,), format="f32", **d.dense),
+        lambda: [row[where] for row, where in zip(x, d.mask != 0, strict=True)],
+        {X: x, MASK: d.mask, Y: chosen[:, :1].astype(np.int32)},
+    )
+
+
+# -- peripheral -----------------------------------------------------------------------------------------------------
+
+
+def _peripheral(d: _Data) -> Iterator[Case]:
+    x, z, count = d.x, d.z, d.count
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 256, (2, TILES, count // 8), np.uint8)
+    bytes_out = np.empty_like(bits[0])
+    yield Case(
+        "memset", tx8.MemsetOp, lambda: tx8.memset(dst=(OUT,), format="f32", value=0, **d.dense), lambda: z.fill(0)
+    )
+    yield Case(
+        "and of packed bits",
+        tx8.BitLogicOp,
+        lambda: tx8.bit_logic(function="and", lhs=(X,), rhs=(Y,), dst=(OUT,), **d.dense),
+        lambda: np.bitwise_and(bits[0], bits[1], out=bytes_out),
+        {X: bits[0], Y: bits[1]},
+    )
+    yield Case(
+        "bit2fp",
+        tx8.Bit2FpOp,
+        lambda: tx8.bit2fp(src=(X,), dst=(OUT,), format="f32", **d.dense),
+        lambda: np.copyto(z, np.unpackbits(bits[0], axis=1, bitorder="little")),
+        {X: bits[0]},
+    )
+    yield Case(
+        "count",
+        tx8.CountOp,
+        lambda: tx8.count(src=(X,), dst=(OUT,), format="f32", **d.dense),
+        lambda: np.count_nonzero(x, axis=1),
+        {X: x},
+    )
+    for function in ("argmax", "argmin"):
+        yield Case(
+            function,
+            tx8.ArgOp,
+            lambda f=function: tx8.arg(function=f, src=(X,), dst=(OUT,), format="f32", **d.dense),
+            lambda f=function: getattr(np, f)(x, axis=1),
+            {X: x},
+        )
+    for op_class, make, dtype in ((tx8.Lut16Op, tx8.lut16, np.uint16), (tx8.Lut32Op, tx8.lut32, np.uint32)):
+        table = rng.integers(0, 60_000, (TILES, 4096)).astype(dtype)
+        wanted = rng.integers(0, 4096, (TILES, count)).astype(dtype)
+        yield Case(
+            op_class.name.removeprefix("tx8."),
+            op_class,
+            lambda make=make: make(src=(INDEX,), table=(WEIGHT,), entries=4096, dst=(OUT,), **d.dense),
+            lambda t=table, i=wanted: np.take_along_axis(t, i.astype(np.int64), axis=1),
+            {WEIGHT: table, INDEX: wanted},
+        )
+    yield Case(
+        "rand_gen",
+        tx8.RandGenOp,
+        lambda: tx8.rand_gen(dst=(OUT,), seed=1, format="f32", **d.dense),
+        lambda: rng.random(dtype=np.float32, out=z),
+    )
+    yield Case(
+        "elem_mask",
+        tx8.ElemMaskOp,
+        lambda: tx8.elem_mask(src=(X,), dst=(OUT,), probability=0.5, seed=1, format="f32", **d.dense),
+        lambda: np.multiply(x, rng.random(dtype=np.float32, out=z) >= np.float32(0.5), out=z),
+        {X: x},
+    )
+    image, h, w = d.image, d.height, d.width
+    up = np.repeat(np.arange(h), 2), np.repeat(np.arange(w), 2)
+    fractions = (np.float32(0.25), np.float32(0.75))
+
+    def bilinear() -> None:
+        tall = image[:, up[0]] * fractions[0] + image[:, np.minimum(up[0] + 1, h - 1)] * fractions[1]
+        _ = tall[:, :, up[1]] * fractions[0] + tall[:, :, np.minimum(up[1] + 1, w - 1)] * fractions[1]
+
+    yield Case(
+        "bilinear, twice as large",
+        tx8.BilinearOp,
+        lambda: tx8.bilinear(tiles=ALL, src=(X,), dst=(OUT,), shape=d.shape, extents=(2 * h, 2 * w), format="f32"),
+        bilinear,
+        {X: x},
+    )
+
+
+# -- neural engine --------------------------------------------------------------------------------------------------
+
+
+def _neural(d: _Data) -> Iterator[Case]:
+    rows, c = d.rows, _CHANNELS
+    for format in ("f32", "bf16", "i8"):
+        f = Format.named(format)
+        scale = 8 if f.is_integer else 1
+        lhs, rhs = (d.x * scale).astype(f.dtype).reshape(TILES, rows, c), (d.weight * scale).astype(f.dtype)
+        out_format = "i32" if f.is_integer else format
+        packed = {X: pack(lhs, f, "Cx", leading=1), WEIGHT: pack(rhs, f, "Cx", leading=1)}
+        out_dtype = Format.named(out_format).dtype
+
+        def product(a: Array = lhs, b: Array = rhs, to: Any = out_dtype) -> None:
+            _ = np.matmul(a.astype(np.float32, copy=False), b.astype(np.float32, copy=False)).astype(to, copy=False)
+
+        yield Case(
+            f"gemm {format}",
+            tx8.GemmOp,
+            lambda i=format, o=out_format: tx8.gemm(
+                tiles=ALL, lhs=(X,), rhs=(WEIGHT,), out=(OUT,), m=rows, k=c, n=c, in_format=i, out_format=o
+            ),
+            product,
+            packed,
+        )
+    yield from _convolutions(d)
+
+
+def _convolutions(d: _Data) -> Iterator[Case]:
+    h, w, c, f32 = d.height, d.width, _CHANNELS, Format.named("f32")
+    rng = np.random.default_rng(1)
+    framed = np.zeros((TILES, h + 2, w + 2, c), np.float32)
+    framed[:, 1:-1, 1:-1] = d.image
+    fields = {"tiles": ALL, "src": (X,), "weight": (WEIGHT,), "out": (OUT,), "shape": d.shape, "out_channels": c}
+    window = {"kernel": (3, 3), "pads": (1, 1, 1, 1), "in_format": "f32", "out_format": "f32"}
+    view = np.lib.stride_tricks.sliding_window_view(framed, (3, 3), (1, 2)).transpose(0, 1, 2, 4, 5, 3)
+    for depthwise in (False, True):
+        weight = rng.standard_normal((TILES, 3, 3, 1 if depthwise else c, c)).astype(np.float32)
+        matrix = np.ascontiguousarray(weight.transpose(0, 1, 2, 4, 3).reshape(TILES, 9 * c, -1))
+
+        def dense(matrix: Array = matrix) -> None:
+            np.matmul(view.reshape(TILES, h * w, 9 * c), matrix)
+
+        def by_channel(weight: Array = weight) -> None:
+            total = np.zeros((TILES, h, w, c), np.float32)
+            for i in range(3):
+                for j in range(3):
+                    total += framed[:, i : i + h, j : j + w] * weight[:, i, j, None]
+
+        yield Case(
+            "depthwise conv 3 x 3" if depthwise else "conv 3 x 3",
+            tx8.ConvOp,
+            lambda v=depthwise: tx8.conv(depthwise=v, **fields, **window),
+            by_channel if depthwise else dense,
+            {X: d.x, WEIGHT: pack(weight, f32, "Cx", leading=1)},
+        )
+
+
+# -- memories, messages, control ------------------------------------------------------------------------------------
+
+
+def _memory(d: _Data) -> Iterator[Case]:
+    x, z, nbytes, rows = d.x, d.z, 4 * d.count, d.rows
+    row_bytes = 4 * _CHANNELS
+    places = d.places[:, :rows]
+    per_tile = tuple(SCRATCH + i * nbytes for i in ALL)
+    words = {"element_bytes": 4, "tiles": ALL}
+    table = {"index_spm": (INDEX,), "row_bytes": row_bytes, "row_stride_bytes": row_bytes, "rows": rows, "count": rows}
+    loaded = {X: x}
+
+    def copy() -> None:
+        np.copyto(z, x)
+
+    strided = {"count": 16, "iterations": (d.count // 16,), "strides": (32,)}
+    runs, spread = x.reshape(TILES, -1, 16), np.empty((TILES, d.count // 16, 32), np.float32)
+    first = TX8.ddr_base  # where the first source lies in DDR
+    yield Case(
+        "rdma", tx8.RdmaOp,
+        lambda: tx8.rdma(spm=(OUT,), ddr=tuple(first + i * nbytes for i in ALL), count=d.count, **words),
+        copy, loaded,
+    )  # fmt: skip
+    yield Case(
+        "rdma, the same bytes to all", tx8.RdmaOp,
+        lambda: tx8.rdma(spm=(OUT,), ddr=(first,), count=d.count, **words), lambda: np.copyto(z, x[0]), loaded,
+    )  # fmt: skip
+    order = [(7 * i) % TILES for i in ALL]
+    yield Case(
+        "rdma, tiles in another order", tx8.RdmaOp,
+        lambda: tx8.rdma(spm=(OUT,), ddr=tuple(first + i * nbytes for i in order), count=d.count, **words),
+        lambda: np.take(x, order, axis=0, out=z), loaded,
+    )  # fmt: skip
+    yield Case(
+        "wdma", tx8.WdmaOp, lambda: tx8.wdma(spm=(X,), ddr=per_tile, count=d.count, **words), copy, loaded
+    )  # fmt: skip
+    yield Case(
+        "wdma of 64-byte runs", tx8.WdmaOp,
+        lambda: tx8.wdma(spm=(X,), ddr=tuple(SCRATCH + 2 * i * nbytes for i in ALL), **strided, **words),
+        lambda: np.copyto(spread[:, :, :16], runs), loaded,
+    )  # fmt: skip
+    yield Case(
+        "rdma_gather", tx8.RdmaGatherOp,
+        lambda: tx8.rdma_gather(tiles=ALL, spm=(OUT,), ddr=(first,), **table),
+        lambda: np.take(x[0].reshape(rows, -1), places, axis=0, out=z.reshape(TILES, rows, -1)),
+        {X: x, INDEX: d.places},
+    )  # fmt: skip
+    own = np.arange(TILES)[:, None]
+    yield Case(
+        "wdma_scatter", tx8.WdmaScatterOp,
+        lambda: tx8.wdma_scatter(tiles=ALL, spm=(X,), ddr=per_tile, **table),
+        lambda: z.reshape(TILES, rows, -1).__setitem__((own, places), x.reshape(TILES, rows, -1)),
+        {X: x, INDEX: d.places},
+    )  # fmt: skip
+    yield Case(
+        "tdma", tx8.TdmaOp, lambda: tx8.tdma(tiles=ALL, src=(X,), dst=(OUT,), segment_bytes=nbytes), copy, loaded
+    )  # fmt: skip
+    yield Case(
+        "tdma of 64-byte runs", tx8.TdmaOp,
+        lambda: tx8.tdma(
+            tiles=ALL, src=(X,), dst=(OUT,), segment_bytes=64, iterations=(d.count // 16,), src_strides=(64,),
+            dst_strides=(128,),
+        ),
+        lambda: np.copyto(spread[:, :, :16], runs), loaded,
+    )  # fmt: skip
+    yield Case(
+        "dte_store", tx8.DteStoreOp, lambda: tx8.dte_store(tiles=ALL, src=(X,), ddr=per_tile, nbytes=nbytes), copy,
+        loaded,
+    )  # fmt: skip
+    yield from _messages(d)
+    one = z[:, :1]
+    small = {X: x}
+    yield Case(
+        "scalar_move", tx8.ScalarMoveOp, lambda: tx8.scalar_move(tiles=ALL, dst=(OUT,), value=1), lambda: one.fill(1)
+    )  # fmt: skip
+    yield Case(
+        "scalar_add", tx8.ScalarAddOp, lambda: tx8.scalar_add(tiles=ALL, dst=(OUT,), lhs=(X,), value=1),
+        lambda: np.add(x[:, :1], 1, out=one), small,
+    )  # fmt: skip
+    yield Case("csr_read", tx8.CsrReadOp, lambda: tx8.csr_read(tiles=ALL, dst=(OUT,)), lambda: one.fill(0))
+    yield Case(
+        "csr_write", tx8.CsrWriteOp, lambda: tx8.csr_write(tiles=ALL, src=(INDEX,)), lambda: one.fill(0),
+        {INDEX: d.places[:, :1]},
+    )  # fmt: skip
+    yield Case("barrier", tx8.BarrierOp, lambda: tx8.barrier(tiles=ALL), lambda: None)
+
+
+def _messages(d: _Data) -> Iterator[Case]:
+    """A ring: every tile sends its bytes to the next one."""
+    after, before = tuple((i + 1) % TILES for i in ALL), tuple((i - 1) % TILES for i in ALL)
+    x, z, nbytes = d.x, d.z, 4 * d.count
+
+    def exchange() -> None:
+        tx8.dte_arm(tiles=ALL, peers=before, dst=(OUT,), nbytes=nbytes)
+        tx8.dte_send(tiles=ALL, peers=after, src=(X,), nbytes=nbytes)
+        tx8.dte_wait(tiles=ALL, peers=before)
+
+    def copy() -> None:
+        np.copyto(z[1:], x[:-1])
+        np.copyto(z[0], x[-1])
+
+    for op_class, other in ((tx8.DteArmOp, lambda: None), (tx8.DteSendOp, copy), (tx8.DteWaitOp, lambda: None)):
+        yield Case(f"{op_class.name.removeprefix('tx8.')} in a ring", op_class, exchange, other, {X: x})
