@@ -9,7 +9,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tx8ir.core import Block, Builder, FunctionType, Program, Region, TensorType, Value, VTensorType, f32, i1, i32, parse
+from tx8ir.core import (
+    Block,
+    Builder,
+    FunctionType,
+    Program,
+    Region,
+    TensorType,
+    Value,
+    VTensorType,
+    f32,
+    i1,
+    i32,
+    parse,
+)
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.testing import check
 from tx8ir.testing.campaign import campaign
@@ -21,29 +34,29 @@ F, N, TENSOR = VTensorType((2,), f32), VTensorType((), i32), TensorType((2,), f3
 
 TEXT = """
 module {
-  func.func @main(%x: !pd.vtensor<2xf32>, %y: !pd.vtensor<2xf32>, %n: !pd.vtensor<i32>) -> (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) {
-    %zero = "pd.full"() {dtype = i32, shape = [], value = 0.0 : f64} : () -> !pd.vtensor<i32>
+  func.func @main(%x: VEC, %y: VEC, %n: INT) -> (VEC, VEC, VEC) {
+    %zero = "pd.full"() {dtype = i32, shape = [], value = 0.0 : f64} : () -> INT
     %0:5 = "scf.while"(%zero, %x, %y, %y, %x) ({
-    ^bb0(%i: !pd.vtensor<i32>, %a: !pd.vtensor<2xf32>, %same: !pd.vtensor<2xf32>, %left: !pd.vtensor<2xf32>, %right: !pd.vtensor<2xf32>):
-      %limit = "pd.add"(%n, %n) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i32>
-      %quotient = "pd.divide"(%limit, %n) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i32>
-      %more = "pd.less_than"(%i, %quotient) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i1>
-      "scf.condition"(%more, %i, %a, %same, %left, %quotient) : (!pd.vtensor<i1>, !pd.vtensor<i32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<i32>) -> ()
+    ^bb0(%i: INT, %a: VEC, %same: VEC, %left: VEC, %right: VEC):
+      %limit = "pd.add"(%n, %n) : (INT, INT) -> INT
+      %quotient = "pd.divide"(%limit, %n) : (INT, INT) -> INT
+      %more = "pd.less_than"(%i, %quotient) : (INT, INT) -> !pd.vtensor<i1>
+      "scf.condition"(%more, %i, %a, %same, %left, %quotient) : (!pd.vtensor<i1>, INT, VEC, VEC, VEC, INT) -> ()
     }, {
-    ^bb0(%i: !pd.vtensor<i32>, %a: !pd.vtensor<2xf32>, %same: !pd.vtensor<2xf32>, %left: !pd.vtensor<2xf32>, %q: !pd.vtensor<i32>):
-      %one = "pd.full"() {dtype = i32, shape = [], value = 1.0 : f64} : () -> !pd.vtensor<i32>
-      %next = "pd.add"(%i, %one) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i32>
-      %e = "pd.exp"(%same) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
-      %unsafe = "pd.divide"(%q, %n) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i32>
-      %u = "pd.cast"(%unsafe) {dtype = f32} : (!pd.vtensor<i32>) -> !pd.vtensor<f32>
-      %s = "pd.multiply"(%a, %e) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
-      %t = "pd.add"(%s, %u) : (!pd.vtensor<2xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2xf32>
-      "scf.yield"(%next, %t, %same, %left, %x) : (!pd.vtensor<i32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> ()
-    }) : (!pd.vtensor<i32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> (!pd.vtensor<i32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<i32>)
-    return %0#1, %0#2, %0#3 : !pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>
+    ^bb0(%i: INT, %a: VEC, %same: VEC, %left: VEC, %q: INT):
+      %one = "pd.full"() {dtype = i32, shape = [], value = 1.0 : f64} : () -> INT
+      %next = "pd.add"(%i, %one) : (INT, INT) -> INT
+      %e = "pd.exp"(%same) : (VEC) -> VEC
+      %unsafe = "pd.divide"(%q, %n) : (INT, INT) -> INT
+      %u = "pd.cast"(%unsafe) {dtype = f32} : (INT) -> !pd.vtensor<f32>
+      %s = "pd.multiply"(%a, %e) : (VEC, VEC) -> VEC
+      %t = "pd.add"(%s, %u) : (VEC, !pd.vtensor<f32>) -> VEC
+      "scf.yield"(%next, %t, %same, %left, %x) : (INT, VEC, VEC, VEC, VEC) -> ()
+    }) : (INT, VEC, VEC, VEC, VEC) -> (INT, VEC, VEC, VEC, INT)
+    return %0#1, %0#2, %0#3 : VEC, VEC, VEC
   }
 }
-"""
+""".replace("VEC", "!pd.vtensor<2xf32>").replace("INT", "!pd.vtensor<i32>")
 
 
 def counted(trips: int, carried: Sequence[Value], body: Callable[..., Sequence[Any]], *, first: Any = None) -> Any:
@@ -264,7 +277,8 @@ def invariants(writer: Writer) -> Sequence[Value]:
     for block in (before, after):
         inner = writer.inside(block, [*writer.pool, *block.args[1:]])
         for make in extra:
-            inner.pool += inner.insert(lambda make=make: make(writer.one_of([outer, block.args[1]])))
+            operand = writer.one_of([outer, block.args[1]])
+            inner.pool += inner.insert(lambda make=make, operand=operand: make(operand))
         inner.write(2)
         with Builder.at_end(block):
             if block is before:
@@ -274,13 +288,11 @@ def invariants(writer: Writer) -> Sequence[Value]:
                 count = pd.add(after.args[0], pd.full(shape=(), value=1.0, dtype=i32))
                 following = [inner.value_of(t) for t in types[2:]]
                 scf.yield_([count, after.args[1], *following])
-    return writer.insert(
-        lambda: scf.WhileOp(inits, before=Region([before]), after=Region([after]), outputs=types)
-    )
+    return writer.insert(lambda: scf.WhileOp(inits, before=Region([before]), after=Region([after]), outputs=types))
 
 
-def test_programs_keep_their_answers() -> None:
-    campaign(PASS, tensor_programs(EVERYTHING, steps=[invariants]), examples=60, changed=0.9)
+def test_programs_keep_their_answers(twice) -> None:
+    campaign(twice(PASS), tensor_programs(EVERYTHING, steps=[invariants]), examples=60, changed=0.9)
 
 
 @pytest.mark.nightly

@@ -122,8 +122,8 @@ def uncalled(writer: Writer) -> Sequence[Value]:
     return ()
 
 
-def test_programs_keep_their_answers() -> None:
-    campaign(PASS, tensor_programs(EVERYTHING, steps=[uncalled]), examples=100, changed=1)
+def test_programs_keep_their_answers(twice) -> None:
+    campaign(twice(PASS), tensor_programs(EVERYTHING, steps=[uncalled]), examples=100, changed=1)
 
 
 @pytest.mark.nightly

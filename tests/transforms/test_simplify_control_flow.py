@@ -120,7 +120,9 @@ CASES: list[tuple[str, tuple[Any, ...], Callable[..., Any], list[str], dict[str,
     (
         "a loop that never runs, with what it does to find out",
         (F, TENSOR),
-        lambda x, t: scf.WhileOp.build([x], lambda a: (pd.relu_(t) and flag(False), [pd.exp(a)]), lambda a: [a]).outputs,
+        lambda x, t: (
+            scf.WhileOp.build([x], lambda a: (pd.relu_(t) and flag(False), [pd.exp(a)]), lambda a: [a]).outputs
+        ),
         ["pd.relu_", "pd.exp"],
         {"constant": 1},
     ),
@@ -190,9 +192,7 @@ CASES: list[tuple[str, tuple[Any, ...], Callable[..., Any], list[str], dict[str,
     (
         "what only a dropped value needed goes too, from the last to the first",
         (F, F),
-        lambda x, y: three_rounds(
-            [x, three_rounds([x, y], lambda a, b: [b, a])[1]], lambda a, b: [pd.abs(a), b]
-        )[:1],
+        lambda x, y: three_rounds([x, three_rounds([x, y], lambda a, b: [b, a])[1]], lambda a, b: [pd.abs(a), b])[:1],
         [
             *("scf.while", "pd.less_than", "scf.condition", "pd.add", "scf.yield"),
             *("scf.while", "pd.less_than", "scf.condition", "pd.abs", "pd.add", "scf.yield"),
@@ -438,7 +438,9 @@ def dead_loop(writer: Writer) -> Sequence[Value]:
 
     with Builder.at_end(writer.block):
         made = rounds(
-            [number(0), x, x], more, lambda count, a, b: [pd.add(count, number(1)), pd.assign(a) if a.type is F else a, b]
+            [number(0), x, x],
+            more,
+            lambda count, a, b: [pd.add(count, number(1)), pd.assign(a) if a.type is F else a, b],
         )
     return made[1:2]
 
@@ -469,8 +471,8 @@ STEPS = [simple_choice, dead_loop, constant_jump, in_blocks, branch, loop]
 
 
 @pytest.mark.parametrize("pipeline", [PASS, f"{PASS}{{speculate=20}}"])
-def test_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=STEPS), examples=30, changed=0.8)
+def test_programs_keep_their_answers(twice, pipeline: str) -> None:
+    campaign(twice(pipeline), tensor_programs(EVERYTHING, steps=STEPS), examples=30, changed=0.8)
 
 
 def test_programs_keep_their_answers_after_other_passes() -> None:

@@ -72,7 +72,7 @@ def counting(
     more: Callable[[Value], Any],
     step: Callable[[Value], Any],
     carried: Sequence[Value] = (),
-    body: Callable[..., Sequence[Any]] = lambda: [],
+    body: Callable[..., Sequence[Any]] = list,
     element: ScalarType = i32,
 ) -> scf.WhileOp:
     """A loop that counts from `start` while `more` says so, and does `body` with what it carries."""

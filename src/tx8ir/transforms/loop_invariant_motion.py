@@ -158,6 +158,9 @@ class _Surroundings:
                 return _IMMOVABLE
         if self._analysis is None:  # most programs have no tensors when this pass runs
             self._analysis = self._by.analyses.get(AliasAnalysis, self._program)
+        if isinstance(op, (scf.YieldOp, scf.ConditionOp)):  # what they hand on is not read
+            condition = op.operands[:1] if isinstance(op, scf.ConditionOp) else ()
+            return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, condition)))
         effects = self._analysis.effects(op)
         movable = (
             (Pure in traits or ReadOnly in traits)

@@ -12,10 +12,7 @@ def can_select(condition: Value, a: Value, b: Value) -> bool:
     """Whether `select` can choose: between static vtensors of one type, by a condition that is a value."""
     kind = a.type
     return (
-        isinstance(condition.type, VTensorType)
-        and isinstance(kind, VTensorType)
-        and kind.is_static
-        and b.type is kind
+        isinstance(condition.type, VTensorType) and isinstance(kind, VTensorType) and kind.is_static and b.type is kind
     )
 
 
