@@ -408,8 +408,9 @@ class SplitLargeOps(OperationPass):
     input and output channels; but for a filter that reaches over more than `max-extent` cells. Concat and split keep
     every bit, and so do products and convolutions of integers; in floating point a sum has the same terms, which a
     split along K or input channels, and a BLAS that gets other extents, add in another order. Idempotent.
-    Cost: O(operations + what is made); slices and joins copy what they move. By default the limits are those of the
-    TX8's instructions, which its compiler also keeps by splitting over tiles and time.
+    Cost: O(operations + what is made); slices and joins copy what they move, and products in bf16 or f16 that are split
+    along K run in fp32, since the result of a `pd.matmul` is no wider than its operands. By default the limits are
+    those of the TX8's instructions, which its compiler also keeps by splitting over tiles and time.
     From BladeDISC's DhloSplitLargeOps. Statistics: rewrites by pattern.
     """
 
