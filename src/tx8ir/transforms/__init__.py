@@ -64,8 +64,8 @@ from .split_large_ops import SplitLargeOps
 from .to_inplace import ToInplace
 from .to_value_semantics import ToValueSemantics
 from .topological_sort import TopologicalSort
-from .unroll import Unroll
 from .unfuse_bn import UnfuseBn
+from .unroll import Unroll
 
 __all__ = [
     "AliasAnalysis",
@@ -73,6 +73,7 @@ __all__ = [
     "all_pipelines",
     "AnalysisManager",
     "append_backward",
+    "Gradients",
     "Atomic",
     "AutoMixedPrecision",
     "canonicalization",
@@ -93,11 +94,10 @@ __all__ = [
     "ExternalizeConstants",
     "FoldCopies",
     "FoldTransposeIntoMatmul",
-    "FunctionPattern",
     "FuseConvActivation",
     "FuseConvBn",
     "FuseElementwise",
-    "Gradients",
+    "FunctionPattern",
     "GreedyResult",
     "Inline",
     "InlineFusions",
@@ -131,12 +131,12 @@ __all__ = [
     "RewritePattern",
     "Rewriter",
     "Sccp",
-    "SimplifyControlFlow",
     "SplitLargeOps",
+    "SimplifyControlFlow",
     "StageReport",
     "ToInplace",
-    "TopologicalSort",
     "ToValueSemantics",
+    "TopologicalSort",
     "UnfuseBn",
     "Unroll",
 ]
