@@ -19,7 +19,7 @@ from tx8ir.interpreter import EvaluationError
 from tx8ir.testing import Promise, assert_preserves, check, draw_inputs, observe
 from tx8ir.testing.campaign import campaign
 from tx8ir.testing.inputs import FLAVOURS
-from tx8ir.testing.programs import EVERYTHING, LOWERABLE, VALUES, Features, Writer, tensor_programs
+from tx8ir.testing.programs import LOWERABLE, VALUES, Writer, tensor_programs
 
 SUBTRACT = """
 module {
@@ -282,26 +282,3 @@ def test_a_campaign_finds_the_pass_that_changes_an_answer() -> None:
     programs = tensor_programs(VALUES, steps=[subtract], inputs=[VTensorType((2,), f32)], max_ops=4)
     with pytest.raises(AssertionError, match="pass 'swap_operands' changes an answer"):
         campaign(swap_operands, programs, examples=20)
-
-
-# --- every pass of tx8ir.transforms ---------------------------------------------------------------------------------
-
-PASSES = [
-    ("cse", EVERYTHING, Promise.BITS),
-    ("dce", EVERYTHING, Promise.BITS),
-    ("canonicalize", EVERYTHING, Promise.BITS),
-    ("constant-fold", EVERYTHING, Promise.BITS),
-    ("nhwc", VALUES, Promise.BITS),
-    ("canonicalize,constant-fold,cse,dce", EVERYTHING, Promise.BITS),
-]
-
-
-@pytest.mark.parametrize(("pipeline", "features", "promise"), PASSES, ids=[p[0] for p in PASSES])
-def test_passes_preserve_programs(pipeline: str, features: Features, promise: Promise) -> None:
-    campaign(pipeline, tensor_programs(features), promise=promise, examples=34)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize(("pipeline", "features", "promise"), PASSES, ids=[p[0] for p in PASSES])
-def test_passes_preserve_thousands_of_programs(pipeline: str, features: Features, promise: Promise) -> None:
-    campaign(pipeline, tensor_programs(features), promise=promise, examples=5000)

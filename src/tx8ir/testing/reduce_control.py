@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
-from tx8ir.core import Block, Branch, Builder, FunctionType, IrError, Operation, Program, Region, Value
+from tx8ir.core import Block, Builder, FunctionType, IrError, Operation, Program, Region, Terminator, Value
 from tx8ir.dialects import builtin, cf, func, scf
 
 from .reduce_operations import drop_functions, zeros
@@ -158,7 +158,7 @@ def narrowing(op: Operation) -> Iterator[OpEdit]:
         for index in range(_length(op)):
             yield lambda _, op, index=index: _drop_element(op, index)
     block = op.parent
-    if op.interface(Branch) is not None and block is not None and block.parent is not None:
+    if op.has_trait(Terminator) and block is not None and block.parent is not None:
         yield skip_block
         for index in range(len(block.args) if block is not block.parent.blocks[0] else 0):
             yield lambda program, op, index=index: _drop_block_argument(program, op, index)

@@ -58,24 +58,33 @@ def binary(writer: Writer) -> Sequence[Value]:
     x = writer.value(lambda t: t.element is not i1)
     if x is None:
         return ()
+    return _applied(writer, x, writer.by_habit("binary", binary_kinds(ranked(x).element)))
+
+
+def compare(writer: Writer) -> Sequence[Value]:
+    """A comparison of two values that broadcast."""
+    x = writer.value(lambda t: t.element is not i1)
+    return _applied(writer, x, writer.by_habit("compare", [pd.greater_than, pd.equal, pd.less_equal])) if x else ()
+
+
+def _applied(writer: Writer, x: Value, op: Any) -> Sequence[Value]:
+    """An operation on a value and a related one, or a number, which may be used again."""
     type_ = ranked(x)
+    number: Sequence[Value] = ()
     if writer.number(0, 2) == 2:
         y = writer.filled(writer.one_of([(), type_.shape]), writer.literal(type_.element), type_.element)
+        number = (y,)
     else:
         y = writer.related(x, lambda t: t.element is type_.element and broadcast(t.shape, type_.shape))
     assert y is not None  # x itself at least
-    op, swap = writer.by_habit("binary", binary_kinds(writer, type_.element)), writer.perhaps()
-    return writer.insert(lambda: op(y, x) if swap else op(x, y))
+    swap = writer.perhaps()
+    return (*number, *writer.insert(lambda: op(y, x) if swap else op(x, y)))
 
 
-def binary_kinds(writer: Writer, element: ScalarType) -> list[Any]:
+def binary_kinds(element: ScalarType) -> list[Any]:
     """The operations on two values of that element type, no truth values."""
     kinds: list[Any] = [pd.add, pd.subtract, pd.multiply, pd.maximum, pd.minimum]
-    if element.is_float:
-        kinds.append(pd.divide)
-    if i1 in writer.features.elements:
-        kinds += [pd.greater_than, pd.equal, pd.less_equal]
-    return kinds
+    return [*kinds, pd.divide] if element.is_float else kinds
 
 
 def logical(writer: Writer) -> Sequence[Value]:

@@ -108,7 +108,7 @@ def _binary_chain(writer: Writer, x: Value, op: Operation) -> Sequence[Value]:
     y = writer.one_of(op.operands)
     if not writer.number(0, 2):
         y = writer.value(lambda t: t.element is element and broadcast(t.shape, ranked(x).shape)) or y
-    kind: Any = type(op) if writer.perhaps() else writer.one_of(binary_kinds(writer, element))
+    kind: Any = type(op) if writer.perhaps() else writer.one_of(binary_kinds(element))
     swap = writer.perhaps()
     return writer.insert(lambda: kind(y, x) if swap else kind(x, y))
 

@@ -115,6 +115,8 @@ def _menu(writer: Writer) -> list[Step]:
     steps: list[Step] = [arithmetic.unary, arithmetic.binary, arithmetic.binary, views.view] * 2
     steps += [views.movement, arithmetic.reduction, arithmetic.constant]
     steps += [relations.repeat, relations.chain, relations.chain] * 3
+    if i1 in features.elements:
+        steps.append(arithmetic.compare)
     if any(t.element is i1 for t in types):
         steps += [arithmetic.select, arithmetic.logical]
     if features.sums:
