@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, f32, i1, parse
-from tx8ir.dialects import pd
+from tx8ir.dialects import builtin, pd
 from tx8ir.frontends import onnx
 from tx8ir.interpreter import evaluate
 from tx8ir.testing import Promise, check
@@ -22,6 +22,7 @@ from tx8ir.testing.campaign import campaign
 from tx8ir.testing.forms import Forms, by_number, leave
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.transforms.explain import explain
+from tx8ir.transforms.provenance import provenance
 from tx8ir.transforms.recognize_attention import attention
 
 PASS = "recognize-attention"
@@ -106,7 +107,11 @@ def test_a_model_is_recognised(run, cycles) -> None:
     program = onnx.load(GPT2)
     before = program.clone()
     stages = run(program, RECOGNIZERS).stages
-    assert {name: n for stage in stages for name, n in stage.statistics.items()} == {"gelu-tanh": 2, "attention": 2}
+    assert {name: n for stage in stages for name, n in stage.statistics.items()} == {
+        "gelu-tanh": 2,
+        "attention": 2,
+        "causal": 2,
+    }
 
     def operations(program: Program) -> Counter[str]:
         return Counter(op.name for op in program.main.walk() if op.name.startswith("pd."))
@@ -121,6 +126,68 @@ def test_a_model_is_recognised(run, cycles) -> None:
     wanted, found = evaluate(before, ids)["logits"], evaluate(program, ids)["logits"]
     np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-6 * float(np.abs(wanted).max()))
     assert cycles(program) <= cycles(before)
+
+
+# --- causal masks
+
+TRIANGLE = np.tri(3, 4, dtype=np.bool_)
+LOW = float(np.finfo(np.float32).min)
+X, Y = VTensorType((2, 3, 4), f32), VTensorType((2, 4, 4), f32)
+
+
+def masked(mask: np.ndarray[Any, Any], *, mutable: bool = False, build: Callable[..., Program]) -> Program:
+    """Attention of three queries to four keys under a mask that is a parameter."""
+    kind = VTensorType(mask.shape, i1 if mask.dtype == np.bool_ else f32)
+
+    def body(q: Value, k: Value, v: Value) -> Operation:
+        read = builtin.get_parameter(parameter="mask", out=kind).out
+        return pd.scaled_dot_product_attention(q, k, v, read, scale=0.5, nan_to_zero=True)
+
+    return build(body, X, Y, Y, weights={"mask": mask}, mutable=["mask"] if mutable else [])
+
+
+@pytest.mark.parametrize(
+    ("mask", "score"),
+    [
+        (TRIANGLE, -math.inf),
+        (TRIANGLE[None], -math.inf),
+        (np.where(TRIANGLE, 0, -np.inf).astype(np.float32), -math.inf),
+        (np.where(np.stack([TRIANGLE] * 2), 0, LOW).astype(np.float32), LOW),
+    ],
+    ids=["chosen", "chosen, of rank 3", "added", "added, nearly infinite"],
+)
+def test_a_constant_mask_that_hides_later_keys_becomes_an_attribute(
+    build, run, names, assert_same, mask, score: float
+) -> None:
+    program = masked(mask, build=build)
+    before = program.clone()
+    assert run(program, PASS).stages[0].statistics == {"causal": 1}
+    assert names(program) == ["pd.scaled_dot_product_attention"]
+    made = only(program)
+    assert (made.is_causal, made.attn_mask, made.masked_score) == (True, None, score)
+    assert (made.scale, made.nan_to_zero) == (0.5, True)
+    assert str(provenance(made).made_by) == "recognize-attention/causal"
+    assert_same(before, program)
+
+
+@pytest.mark.parametrize(
+    ("mask", "mutable"),
+    [
+        (TRIANGLE, True),
+        (~TRIANGLE, False),
+        (np.tri(3, 4, 1, dtype=np.bool_), False),
+        (np.ones((3, 1), np.bool_), False),
+        (np.where(TRIANGLE, 0, -1e4).astype(np.float32), False),
+        (np.where(TRIANGLE, 0.5, -np.inf).astype(np.float32), False),
+        (np.where(TRIANGLE, 0, [-np.inf, -np.inf, -np.inf, LOW]).astype(np.float32), False),
+    ],
+    ids=["it may be written", "earlier keys", "one key more", "stretched", "not low enough", "not 0", "two scores"],
+)
+def test_other_masks_stay_operands(build, run, mask, mutable: bool) -> None:
+    program = masked(mask, mutable=mutable, build=build)
+    before = str(program)
+    assert run(program, PASS).stages[0].statistics == {}
+    assert str(program) == before
 
 
 # --- what stays
@@ -284,7 +351,7 @@ def attend(writer: Writer) -> Sequence[Value]:
     return leave(writer, made)
 
 
-PROGRAMS = tensor_programs(attrs.evolve(EVERYTHING, parameters=False), steps=[attend], inputs=[Q, K, V])
+PROGRAMS = tensor_programs(attrs.evolve(EVERYTHING, parameters=False), max_ops=8, steps=[attend], inputs=[Q, K, V])
 
 
 def test_generated_programs_keep_their_answers() -> None:

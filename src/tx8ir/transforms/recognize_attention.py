@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Collection
 from typing import Any, ClassVar, Final
 
 import attrs
+import numpy as np
+from numpy.typing import NDArray
 
-from tx8ir.core import Operation, RankedTensor, Value, i1
+from tx8ir.core import Operation, Program, RankedTensor, Value, detached, i1
 from tx8ir.dialects import pd
 
-from .constants import splat_value
+from .constants import read_constant, splat_value
 from .constraints import Constraint, constraint, element, equals
+from .dce import eliminate_dead_code
 from .declarative import Attr, Match, Node, Number, OneOf, Pattern, Rule, Var
+from .effects import mutable_parameters
 from .pass_manager import register_pass
 from .recognition import FUSIBLE, Recognizer
 from .rewriter import Rewriter
@@ -206,6 +212,46 @@ attention: Final = Rule(
 )
 
 
+# --- causal masks
+
+
+def _causal_score(mask: NDArray[Any], scores: tuple[int, ...]) -> float | None:
+    """The score of hidden keys when a mask of i1, or one that is added, hides key j of query i for j > i; else None."""
+    if mask.shape[-2:] != scores:
+        return None
+    visible = np.broadcast_to(np.tri(*scores, dtype=np.bool_), mask.shape)
+    if mask.dtype == np.bool_:
+        return -math.inf if np.array_equal(mask, visible) else None
+    hidden = mask[~visible].astype(np.float64)
+    if np.any(mask[visible] != 0) or hidden.size == 0 or np.any(hidden != hidden[0]):
+        return None
+    # Added to any other score, it leaves a weight of 0.
+    return float(hidden[0]) if hidden[0] <= float(np.finfo(mask.dtype).min) / 2 else None
+
+
+def _without_causal_mask(
+    op: pd.ScaledDotProductAttentionOp, program: Program, mutable: Collection[str]
+) -> pd.ScaledDotProductAttentionOp | None:
+    """The operation with `is_causal` in the place of a mask that says the same."""
+    if op.attn_mask is None or op.is_causal:
+        return None
+    mask = read_constant(op.attn_mask, program, mutable)
+    if mask is None or mask.ndim < 2:
+        return None
+    score = _causal_score(mask, (_shape(op.query)[-2], _shape(op.key)[-2]))
+    if score is None:
+        return None
+    return pd.ScaledDotProductAttentionOp(
+        op.query,
+        op.key,
+        op.value,
+        scale=op.scale,
+        is_causal=True,
+        masked_score=op.masked_score if mask.dtype == np.bool_ else score,
+        nan_to_zero=op.nan_to_zero,
+    )
+
+
 @register_pass
 @attrs.frozen
 class RecognizeAttention(Recognizer):
@@ -214,8 +260,9 @@ class RecognizeAttention(Recognizer):
     Heads are batch axes. The key is transposed by the product (`transpose_y`), by a `pd.transpose` with whatever else
     it permutes, or between two reshapes that merge batch axes, as `torch.onnx` writes it. Scales (a factor, a divisor
     or `pd.scale`) are on the query, the transposed key, the scores, or several of these. A mask is added, or chooses
-    between the scores and a number. Weights that are NaN may be replaced by 0, as PyTorch's safe softmax does for
-    queries that attend to nothing. After Vaswani et al., arXiv:1706.03762, and the exports of PyTorch.
+    between the scores and a number; one that is constant and hides later keys becomes `is_causal`. Weights that are NaN
+    may be replaced by 0, as PyTorch's safe softmax does for queries that attend to nothing. After Vaswani et al.,
+    arXiv:1706.03762, and the exports of PyTorch.
 
     Run `recognize-softmax` before, and `constant-fold` after: a mask that says what is hidden is negated. Not
     recognised: a mask applied under other batch axes than the product's, casts around the softmax, vectors.
@@ -223,9 +270,28 @@ class RecognizeAttention(Recognizer):
     Assumes: nothing. Fires on vtensors of one block, where no inner value is used elsewhere, and no factor or mask
     stretches what it is applied to.
     Guarantees: equal up to rounding; infinities and NaN stay where they are, except those of scores that overflowed
-    before they were scaled, or in a short format. No such group is left. Idempotent. On the TX8 the scales become one,
-    of the query unless it is more than 1. Cost: O(operations). Statistics: `attention`.
+    before they were scaled, or in a short format, and of scores that a causal mask hides, which do not count any more.
+    No such group is left. Idempotent. On the TX8 the scales become one, of the query unless it is more than 1.
+    Cost: O(operations + elements of constant masks). Statistics: `attention`, and `causal` masks.
     """
 
     name: ClassVar[str] = "recognize-attention"
     rules: ClassVar[tuple[Rule, ...]] = (attention,)
+
+    def run_on(self, root: Operation, program: Program) -> None:
+        super().run_on(root, program)
+        mutable = mutable_parameters(program)
+        attentions = [op for op in root.walk() if isinstance(op, pd.ScaledDotProductAttentionOp)]
+        causal = 0
+        for op in attentions:
+            rewriter = Rewriter(op, self.name)
+            with detached():
+                made = _without_causal_mask(op, program, mutable)
+            if made is not None:
+                location = op.location
+                rewriter.replace(op, made)
+                rewriter.settle(location, "causal")
+                causal += 1
+        if causal:
+            self.count("causal", causal)
+            eliminate_dead_code(root, by=self.name)
