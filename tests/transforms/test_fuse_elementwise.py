@@ -288,12 +288,22 @@ def test_a_fusion_of_one_result_is_a_group_on_the_chip(build) -> None:
     assert check(program).passed
 
 
-def test_fusions_that_are_no_group_compile_too(build) -> None:
-    program = build(lambda x, y: [pd.exp(pd.tanh(x)), pd.relu(y)], T, T)
-    assert statistics(program) == {"horizontal": 1, "fused": 3}
-    assert "fusions" not in next(
-        s for s in tx8ir.compile(program).report.compilation.stages if s.name == "group-default"
-    ).statistics  # fmt: skip
+@pytest.mark.parametrize(
+    ("body", "groups"),
+    [
+        (lambda x, y: [pd.exp(pd.tanh(x)), pd.relu(y)], 1),
+        (lambda x, y: [pd.exp(pd.tanh(x)), pd.relu(pd.abs(y))], 2),
+        (lambda x, y: [pd.exp(z := pd.tanh(x)), z, y], 0),
+        (lambda x, y: [pd.exp(x), pd.relu(y)], 0),
+    ],
+    ids=["a chain beside an operation", "two chains", "two results", "two operations"],
+)
+def test_independent_parts_of_one_result_are_groups(build, body: Any, groups: int) -> None:
+    program = build(body, T, T)
+    assert statistics(program)["fused"] >= 2
+    options = tx8ir.CompileOptions(opt_graph="required")
+    stages = {s.name: s for s in tx8ir.compile(program, options=options).report.compilation.stages}
+    assert stages["group-default"].statistics.get("fusions", 0) == groups
     assert check(program).passed
 
 
@@ -312,7 +322,7 @@ def test_rows_and_columns_are_broadcast_in_front_of_the_group(build) -> None:
     program = build(body, T, VTensorType((1, 3), f32), VTensorType((2, 1), f32))
     statistics(program)
     assert fusions(program) == ["vertical: maximum add multiply tanh -> 1"]
-    text = tx8ir.compile(program, keep_stages=True).stages["lower-to-tx8be"]
+    text = str(tx8ir.executable.lower(program, through="lower-to-tx8be"))
     assert all("fusion_id" not in line for line in text.splitlines() if "Broadcast" in line or "Reshape" in line)
     assert text.count("fusion_id") == 4
     assert check(program).passed
@@ -322,11 +332,12 @@ def test_gpt2_gives_the_same_numbers_in_fewer_cycles() -> None:
     data = np.load(MODELS / "gpt2" / "data.npz")
     program = tx8ir.frontends.onnx.load(MODELS / "gpt2" / "model.onnx")
     inputs = {name: data[f"in_{name}"] for name in program.inputs}
+    options = tx8ir.CompileOptions(opt_graph="required")
     PassManager.parse("nhwc,canonicalize,constant-fold,cse,dce").run(program)
-    plain = tx8ir.compile(program)
+    plain = tx8ir.compile(program, options=options)
     (expected,) = plain.run(inputs).values()
     assert statistics(program)["vertical"] == 4
-    fused = tx8ir.compile(program)
+    fused = tx8ir.compile(program, options=options)
     (found,) = fused.run(inputs).values()
     np.testing.assert_array_equal(found, expected)
     assert fused.report.run.sim.cycles < 0.98 * plain.report.run.sim.cycles

@@ -104,7 +104,7 @@ class LowerToTx8be(Pass):
             lowering.values[before] = tx8be.InputOp(after, layout_str=UNKNOWN).y
 
     def _lower(self, op: Operation, lowering: Lowering, faults: Faults, fusion: int, *, fused: bool) -> None:
-        """Lower one op. Elementwise ops that it becomes are a fusion of that number, if it is of one or they are several.
+        """Lower one op. The elementwise ops it becomes are a fusion of that number, if it is in one or becomes several.
 
         A fault gives its results placeholders, so that the ops behind it are looked at too.
         """
