@@ -114,7 +114,7 @@ def test_slices_without_elements(evaluate_op):
         (lambda: pd.batch_norm(value(3), value(3), value(3)), "expected rank 2 or more"),
         (
             lambda: pd.batch_norm(value(1, 3), value(3), value(3), is_test=False),
-            "statistics of the batch are not supported: set `is_test` or `use_global_stats`",
+            "statistics of the batch are those of pd.batch_norm_training: set `is_test` or `use_global_stats`",
         ),
         (
             lambda: pd.batch_norm(value(1, 3, element=bf16), value(3), value(3)),

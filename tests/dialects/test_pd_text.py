@@ -35,6 +35,7 @@ def every_operation(x, y, image, mask, ids):
     pd.pool2d(image, kernel_size=(2, 2), strides=(2, 2), pooling_type="max")
     channels = pd.full(shape=(4,), value=1.0)
     pd.batch_norm(image, channels, channels, channels, channels)
+    pd.batch_norm_training(image, channels, channels, None, channels)
     pd.layer_norm(x, None, y)
     pd.rms_norm(x, y)
     pd.softmax(x)

@@ -51,66 +51,67 @@ module {
     %48 = "pd.pool2d"(%arg2) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 2, 2>, padding_algorithm = "EXPLICIT", paddings = array<i64: 0, 0>, pooling_type = "max", strides = array<i64: 2, 2>} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x4x4xf32>
     %49 = "pd.full"() {dtype = f32, shape = array<i64: 4>, value = 1.0 : f64} : () -> !pd.vtensor<4xf32>
     %50 = "pd.batch_norm"(%arg2, %49, %49, %49, %49) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x8x8xf32>
-    %51 = "pd.layer_norm"(%arg0, %arg1) {begin_norm_axis = 1 : i64, epsilon = 1.0e-05 : f64, operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %52 = "pd.rms_norm"(%arg0, %arg1) {begin_norm_axis = -1 : i64, epsilon = 1.0e-06 : f64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %53 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %54 = "pd.sum"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %55 = "pd.mean"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %56 = "pd.max"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %57 = "pd.min"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
-    %58 = "pd.reshape"(%arg0) {shape = array<i64: 3, -1>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
-    %59 = "pd.flatten"(%arg2) {start_axis = 1 : i64, stop_axis = 1 : i64} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x8x8xf32>
-    %60 = "pd.unsqueeze"(%arg0) {axis = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<1x2x3xf32>
-    %61 = "pd.squeeze"(%60) {axis = array<i64: 0>} : (!pd.vtensor<1x2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %62 = "pd.transpose"(%arg0) {perm = array<i64: 1, 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
-    %63 = "pd.slice"(%arg0) {axes = array<i64: 1>, decrease_axis = array<i64: 1>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2xf32>
-    %64:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
-    %65 = "pd.concat"(%64#0, %64#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
-    %66 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
-    %67 = "pd.pad"(%arg0) {pad_value = 0xFFF0000000000000 : f64, paddings = array<i64: 1, 0, 0, 2>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x5xf32>
-    %68 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
-    %69 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
-    %70 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
-    "pd.fetch"(%70) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
-    %71 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
-    %72 = "pd.set_value"(%arg0, %71) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
-    %73 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %74 = "pd.sgd"(%arg0, %71, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %75 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %76:2 = "pd.cross_entropy_with_softmax"(%arg0, %75) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
-    %77 = "pd.cross_entropy_with_softmax_grad"(%75, %76#0, %76#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
-    %78 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %79 = "pd.relu_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %80 = "pd.leaky_relu_"(%78) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %81 = "pd.gelu_"(%78) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %82 = "pd.softplus_"(%78) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %83 = "pd.tanh_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %84 = "pd.sigmoid_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %85 = "pd.erf_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %86 = "pd.exp_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %87 = "pd.log_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %88 = "pd.sqrt_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %89 = "pd.rsqrt_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %90 = "pd.reciprocal_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %91 = "pd.sin_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %92 = "pd.cos_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %93 = "pd.floor_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %94 = "pd.abs_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %95 = "pd.square_"(%78) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %96 = "pd.pow_"(%78) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %97 = "pd.scale_"(%78) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %98 = "pd.softmax_"(%78) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %99 = "pd.fill_"(%78) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %100 = "pd.add_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %101 = "pd.subtract_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %102 = "pd.multiply_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %103 = "pd.divide_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %104 = "pd.maximum_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %105 = "pd.minimum_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %106 = "pd.assign_"(%78, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %107 = "pd.set_value_"(%78, %71) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
-    %108 = "pd.sgd_"(%78, %71, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
-    %109 = "pd.fusion"(%arg0) ({
+    %51:5 = "pd.batch_norm_training"(%arg2, %49, %49, %49) {data_format = "NCHW", epsilon = 1.0e-05 : f64, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 0, 1>} : (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> (!pd.vtensor<1x4x8x8xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>)
+    %52 = "pd.layer_norm"(%arg0, %arg1) {begin_norm_axis = 1 : i64, epsilon = 1.0e-05 : f64, operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %53 = "pd.rms_norm"(%arg0, %arg1) {begin_norm_axis = -1 : i64, epsilon = 1.0e-06 : f64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %54 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %55 = "pd.sum"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %56 = "pd.mean"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %57 = "pd.max"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %58 = "pd.min"(%arg0) {axis = array<i64: -1>, keepdim = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xf32>
+    %59 = "pd.reshape"(%arg0) {shape = array<i64: 3, -1>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
+    %60 = "pd.flatten"(%arg2) {start_axis = 1 : i64, stop_axis = 1 : i64} : (!pd.vtensor<1x4x8x8xf32>) -> !pd.vtensor<1x4x8x8xf32>
+    %61 = "pd.unsqueeze"(%arg0) {axis = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<1x2x3xf32>
+    %62 = "pd.squeeze"(%61) {axis = array<i64: 0>} : (!pd.vtensor<1x2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %63 = "pd.transpose"(%arg0) {perm = array<i64: 1, 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x2xf32>
+    %64 = "pd.slice"(%arg0) {axes = array<i64: 1>, decrease_axis = array<i64: 1>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2xf32>
+    %65:2 = "pd.split"(%arg0) {axis = 1 : i64, sections = array<i64: 1, 2>} : (!pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>)
+    %66 = "pd.concat"(%65#0, %65#1) {axis = 1 : i64} : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x3xf32>
+    %67 = "pd.expand"(%arg1) {shape = array<i64: 2, 3>} : (!pd.vtensor<3xf32>) -> !pd.vtensor<2x3xf32>
+    %68 = "pd.pad"(%arg0) {pad_value = 0xFFF0000000000000 : f64, paddings = array<i64: 1, 0, 0, 2>} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3x5xf32>
+    %69 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
+    %70 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
+    %71 = "pd.feed"() {col = 0 : i64, name = "extra"} : () -> !pd.vtensor<2x3xf32>
+    "pd.fetch"(%71) {col = 0 : i64, name = "out"} : (!pd.vtensor<2x3xf32>) -> ()
+    %72 = "pd.full"() {dtype = f32, shape = array<i64: 1>, value = 0.5 : f64} : () -> !pd.vtensor<1xf32>
+    %73 = "pd.set_value"(%arg0, %72) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.vtensor<2x3xf32>
+    %74 = "pd.fill"(%arg0) {value = 2.0 : f64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %75 = "pd.sgd"(%arg0, %72, %arg0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %76 = "pd.softmax"(%arg0) {axis = -1 : i64} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %77:2 = "pd.cross_entropy_with_softmax"(%arg0, %76) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> (!pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>)
+    %78 = "pd.cross_entropy_with_softmax_grad"(%76, %77#0, %77#1) {axis = -1 : i64, ignore_index = -100 : i64, soft_label = true} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x3xf32>
+    %79 = "builtin.to_tensor"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %80 = "pd.relu_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %81 = "pd.leaky_relu_"(%79) {negative_slope = 0.02 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %82 = "pd.gelu_"(%79) {approximate = false} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %83 = "pd.softplus_"(%79) {beta = 1.0 : f64, threshold = 20.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %84 = "pd.tanh_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %85 = "pd.sigmoid_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %86 = "pd.erf_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %87 = "pd.exp_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %88 = "pd.log_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %89 = "pd.sqrt_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %90 = "pd.rsqrt_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %91 = "pd.reciprocal_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %92 = "pd.sin_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %93 = "pd.cos_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %94 = "pd.floor_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %95 = "pd.abs_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %96 = "pd.square_"(%79) : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %97 = "pd.pow_"(%79) {y = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %98 = "pd.scale_"(%79) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %99 = "pd.softmax_"(%79) {axis = -1 : i64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %100 = "pd.fill_"(%79) {value = 0.0 : f64} : (!pd.tensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %101 = "pd.add_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %102 = "pd.subtract_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %103 = "pd.multiply_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %104 = "pd.divide_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %105 = "pd.maximum_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %106 = "pd.minimum_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %107 = "pd.assign_"(%79, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %108 = "pd.set_value_"(%79, %72) {axes = array<i64: 0>, decrease_axis = array<i64>, ends = array<i64: 1>, starts = array<i64: 0>} : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>) -> !pd.tensor<2x3xf32>
+    %109 = "pd.sgd_"(%79, %72, %arg0) : (!pd.tensor<2x3xf32>, !pd.vtensor<1xf32>, !pd.vtensor<2x3xf32>) -> !pd.tensor<2x3xf32>
+    %110 = "pd.fusion"(%arg0) ({
     ^bb0(%arg0: !pd.vtensor<2x3xf32>):
       %0 = "pd.exp"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
       "pd.fusion_yield"(%0) : (!pd.vtensor<2x3xf32>) -> ()

@@ -105,6 +105,7 @@ from .inplace import (
 from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
 from .matmul import MatmulOp
 from .norm import BatchNormOp, LayerNormOp, RmsNormOp, SoftmaxOp
+from .norm_training import BatchNormTrainingOp
 from .pool import Pool2dOp
 from .reduce import MaxOp, MeanOp, MinOp, ReductionOp, SumOp
 from .shape import (
@@ -168,6 +169,7 @@ depthwise_conv2d = DepthwiseConv2dOp
 fused_conv2d_add_act = FusedConv2dAddActOp
 pool2d = Pool2dOp
 batch_norm = BatchNormOp
+batch_norm_training = BatchNormTrainingOp
 layer_norm = LayerNormOp
 rms_norm = RmsNormOp
 softmax = SoftmaxOp
@@ -276,6 +278,7 @@ DIALECT = Dialect(
         FusedConv2dAddActOp,
         Pool2dOp,
         BatchNormOp,
+        BatchNormTrainingOp,
         LayerNormOp,
         RmsNormOp,
         SoftmaxOp,
@@ -442,6 +445,7 @@ __all__ = [
     "FusedConv2dAddActOp",
     "Pool2dOp",
     "BatchNormOp",
+    "BatchNormTrainingOp",
     "LayerNormOp",
     "RmsNormOp",
     "SoftmaxOp",
@@ -510,6 +514,7 @@ __all__ = [
     "fused_conv2d_add_act",
     "pool2d",
     "batch_norm",
+    "batch_norm_training",
     "layer_norm",
     "rms_norm",
     "softmax",

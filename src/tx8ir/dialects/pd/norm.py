@@ -36,7 +36,7 @@ class BatchNormOp(Op, Compute, InferTypes, name="pd.batch_norm", traits=(Pure, H
     """Batch normalisation with given statistics (inference): per channel, the axis `data_format` names.
 
     out = (x - mean) / sqrt(variance + epsilon) * scale + bias. Needs `is_test` or `use_global_stats`: normalising by
-    the batch's own statistics would also update `mean` and `variance`, which this operation cannot. Of Paddle's six
+    the batch's own statistics, which also updates `mean` and `variance`, is `pd.batch_norm_training`. Of Paddle's six
     results it has the first.
     """
 
@@ -63,7 +63,9 @@ class BatchNormOp(Op, Compute, InferTypes, name="pd.batch_norm", traits=(Pure, H
         if x.rank < 2:
             raise fail(self, f"operand `x` has type {x}; expected rank 2 or more")
         if not (self.is_test or self.use_global_stats):
-            raise fail(self, "statistics of the batch are not supported: set `is_test` or `use_global_stats`")
+            raise fail(
+                self, "statistics of the batch are those of pd.batch_norm_training: set `is_test` or `use_global_stats`"
+            )
         vectors: dict[str, RankedTensor] = {}
         for name in ("mean", "variance", "scale", "bias"):
             value = getattr(self, name)
