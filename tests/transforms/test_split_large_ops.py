@@ -250,6 +250,15 @@ def test_limits_that_nothing_keeps_are_refused(options: str, message: str) -> No
         PassManager.parse(f"{PASS}{{{options}}}")
 
 
+def test_only_sums_are_split_when_the_compiler_cuts_the_rest(build, run) -> None:
+    def body(x: Value, y: Value, z: Value) -> Any:
+        return pd.matmul(x, y), pd.conv2d(z, z, paddings=(1, 1)), pd.concat([x] * 4)
+
+    program: Program = build(body, f(9, 6), f(6, 7), f(5, 6, 6, 6))
+    name = f"{PASS}{{max-operands=3,max-extent=4,max-channels=4,joins=false}}"
+    assert run(program, name).stages[0].statistics == {"matmul_k": 1, "conv_inputs": 1, "concat_tree": 1}
+
+
 def test_the_limits_are_those_of_the_machine(build, run) -> None:
     program: Program = build(lambda x, y, z: (pd.matmul(x, y), pd.concat([z] * 200)), f(2, 16385), f(16385, 3), f(1, 2))
     assert run(program, PASS).stages[0].statistics == {"matmul_k": 1, "concat_tree": 1}
