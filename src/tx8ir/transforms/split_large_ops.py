@@ -422,7 +422,9 @@ class SplitLargeOps(OperationPass):
     promise: ClassVar[Promise] = Promise.ROUNDING
 
     max_operands: int = option(
-        64, "the most operands of a concat, and results of a split", validator=attrs.validators.gt(1)
+        64,
+        "the most operands of a concat (the compiler of the TX8 takes 64), and results of a split",
+        validator=attrs.validators.gt(1),
     )
     max_extent: int = option(TX8.ne.extent[1], "the most batches, rows and columns", validator=attrs.validators.gt(0))
     max_channels: int = option(
