@@ -28,7 +28,7 @@ from tx8ir.core import (
     variadic_operand,
 )
 from tx8ir.core.interfaces import Model
-from tx8ir.dialects import func, pd
+from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import Enter, Evaluate, EvaluationError, Interpreter, evaluate, evaluate_operation
 
 V2 = VTensorType((2,), f32)
@@ -396,3 +396,25 @@ def test_outputs_share_nothing_with_inputs_and_weights():
         assert output.flags.c_contiguous
         output[:] = 0
     assert given.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("through", ["a view", "a copy", "an input", "a tensor"])
+def test_a_sum_has_the_same_bits_however_its_operand_lies_in_memory(through: str) -> None:
+    """NumPy adds in the order of memory; moving or copying elements must not change a bit of what is made of them."""
+    x = np.random.default_rng(0).standard_normal((37, 3, 41)).astype(np.float32)
+    moved = np.ascontiguousarray(x.transpose(2, 0, 1))
+    program = Program.empty()
+    kind = VTensorType(x.shape if through != "an input" else moved.shape, f32)
+    with Builder.at_end(program.body):
+        main = func.func(sym_name="main", function_type=FunctionType([kind], [VTensorType((3,), f32)]))
+    with Builder.at_end(main.body.block):
+        y = main.body.block.args[0]
+        if through == "a tensor":
+            y = builtin.to_tensor(y).out
+        if through != "an input":
+            y = pd.transpose(y, perm=(2, 0, 1)).out
+        if through == "a copy":
+            y = builtin.to_vtensor(builtin.to_tensor(y)).out
+        func.return_([builtin.to_vtensor(pd.sum(y, axis=(0, 1)))])
+    given = x.transpose(2, 0, 1) if through == "an input" else x
+    np.testing.assert_array_equal(evaluate(program, {"arg0": given})["result0"], moved.sum(axis=(0, 1)))

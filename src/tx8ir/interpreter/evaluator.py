@@ -178,7 +178,7 @@ class _Run:
         if storage is None:
             if name not in self.inputs:
                 raise EvaluationError(f"missing input {name!r}")
-            given = check_input(name, self.inputs[name], type_, self.precision)
+            given = np.asarray(check_input(name, self.inputs[name], type_, self.precision), order="C")
             if not isinstance(type_, TensorType):
                 return given
             storage = self.feeds[name] = Storage(given)
@@ -451,7 +451,8 @@ def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
         array = np.asarray(value)
         if not fits_shape(array.shape, type_):
             raise EvaluationError(f"computes shape {list(array.shape)} where its result is declared {type_}")
-        rounded = round_result(array, type_.element, precision)
+        # NumPy adds in the order of memory, so an operation is given elements in one order wherever they come from.
+        rounded = np.asarray(round_result(array, type_.element, precision), order="C")
         return Storage(rounded).whole() if isinstance(type_, TensorType) else rounded
     if isinstance(type_, (TupleType, ListType)):
         if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(type_):
@@ -494,7 +495,10 @@ def evaluate_operation(
     elements = [t.element for t in types if isinstance(t, RankedTensor)]
     if len(elements) != len(types):
         raise EvaluationError(f"{op.name} has an operand or a result that is no tensor", op)
-    loaded = [load(array, element, precision) for array, element in zip(operands, elements, strict=False)]
+    loaded = [
+        np.asarray(load(array, element, precision), order="C")
+        for array, element in zip(operands, elements, strict=False)
+    ]
     try:
         with np.errstate(all="ignore"):
             computed = compute.compute(*loaded)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Model, RankedTensor, ScalarType, TensorType, Type
@@ -37,7 +38,7 @@ def read_variable(evaluator: Evaluator, name: str, type_: Type) -> NDArray[Any] 
         variable = weights[name]
         if variable.type.to_tensor() is not type_.to_tensor():
             raise EvaluationError(f"reads variable {name!r} as {type_}; it is {variable.type}")
-        array = load(variable.numpy(), type_.element, evaluator.precision)
+        array = np.asarray(load(variable.numpy(), type_.element, evaluator.precision), order="C")
         if not isinstance(type_, TensorType):
             return array  # nobody writes it: who does works on a storage of its own
         storage = evaluator.variables[name] = Storage(array)

@@ -76,7 +76,7 @@ class TensorRef:
             places = np.arange(self.storage.elements.size).reshape(self.shape)
         shown = show(places)
         moved: list[NDArray[np.intp]] = [shown] if count == 1 else list(shown)
-        return [TensorRef(self.storage, part.shape, self._simplified(part)) for part in moved]
+        return [TensorRef(self.storage, part.shape, self._simplified(np.asarray(part, order="C"))) for part in moved]
 
     def _simplified(self, places: NDArray[np.intp]) -> NDArray[np.intp] | None:
         """None when all elements are there in order, which reads and writes without an index."""
