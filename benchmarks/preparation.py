@@ -63,7 +63,8 @@ def networks() -> Iterator[str]:
                 inputs = {port.name: data[f"in_{port.name}"] for port in executable.signature.inputs}
                 (output,) = executable.run(inputs).values()
                 error = np.abs(output - reference).max() / np.abs(reference).max()
-                prepared = tx8ir.parse(executable.stages[PREPARATION[-1]])
+                last = [stage for stage in executable.stages if stage in PREPARATION][-1]
+                prepared = tx8ir.parse(executable.stages[last])
                 report = executable.report
                 assert report.run is not None  # it has just run
                 instructions = sum(report.compilation.instructions.values())

@@ -26,7 +26,7 @@ from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import F64
 from tx8ir.target.rounding import convert
 from tx8ir.transforms.pass_manager import Pass, PassManager, all_passes
-from tx8ir.transforms.preparation import PREPARATION, REQUIRED
+from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 from tx8ir.viz.report import CompileReport, Report, RunReport, Stage
 
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -175,7 +175,8 @@ def pipeline(
     texts: list[str] = []
     for name in stages:
         fields = attrs.fields_dict(all_passes()[name])
-        taken = [f"{key.replace('_', '-')}={value}" for key, value in choices.items() if key in fields]
+        taken = [OPTIONS[name]] if name in OPTIONS else []
+        taken += [f"{key.replace('_', '-')}={value}" for key, value in choices.items() if key in fields]
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
     return PassManager.parse(",".join(texts))
 

@@ -2,11 +2,12 @@
 
 In this order: calls give way to bodies; values instead of storage; branches resolved as far as they are known;
 composite operations recognised while they still have the form that exporters give them; number formats; channels last;
-what the machine cannot do rewritten; and then cleaned up.
+what the machine cannot do rewritten; then cleaned up; and what is elementwise fused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from .canonicalize import Canonicalize
@@ -18,6 +19,7 @@ from .fold_copies import FoldCopies
 from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
 from .fuse_conv_activation import FuseConvActivation
 from .fuse_conv_bn import FuseConvBn
+from .fuse_elementwise import FuseElementwise
 from .inline import Inline
 from .legalize_conv_padding import LegalizeConvPadding
 from .nhwc import Nhwc
@@ -56,6 +58,7 @@ _PASSES: Final[tuple[tuple[type[Pass], bool], ...]] = (
     (ConstantFold, False),
     (CommonSubexpressionElimination, False),
     (DeadCodeElimination, True),
+    (FuseElementwise, False),
 )
 
 PREPARATION: Final = tuple(kind.name for kind, _ in _PASSES)
@@ -65,4 +68,8 @@ REQUIRED: Final = frozenset(kind.name for kind, required in _PASSES if required)
 """Those of `PREPARATION` without which a program may have a form that the TX8 backend does not take. The others make
 the graph smaller or faster."""
 
-register_pipeline("prepare", ",".join(PREPARATION))
+OPTIONS: Final[Mapping[str, str]] = {"fuse-elementwise": "horizontal=false", "split-large-ops": "joins=false"}
+"""Options of passes, as text. A group on the chip stores one result, so horizontal fusion would bring nothing; sharding
+cuts what `split-large-ops` could join."""
+
+register_pipeline("prepare", ",".join(f"{p}{{{OPTIONS[p]}}}" if p in OPTIONS else p for p in PREPARATION))

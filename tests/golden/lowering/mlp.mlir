@@ -22,9 +22,9 @@ module {
     %3 = "tx8be.None"() : () -> none
     %4 = "tx8be.Gemm"(%0, %1, %2, %3) {activation = #tx8be<Activation relu>, op_mode = #tx8be<GemmMode Normal>, sparse_en = false, transL = false, transR = false} : (!pd.vtensor<1x8xf32>, !pd.vtensor<8x4xf32>, !pd.vtensor<4xf32>, none) -> !pd.vtensor<1x4xf32>
     %5 = "tx8be.Ne"(%4, %4) : (!pd.vtensor<1x4xf32>, !pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
-    %6 = "tx8be.Neg"(%4) : (!pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
+    %6 = "tx8be.Neg"(%4) {fusion_id = 8 : i64} : (!pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
     %7 = "tx8be.None"() : () -> none
-    %8 = "tx8be.Add"(%6, %7) {scalar = 1.0 : f64} : (!pd.vtensor<1x4xf32>, none) -> !pd.vtensor<1x4xf32>
+    %8 = "tx8be.Add"(%6, %7) {fusion_id = 8 : i64, scalar = 1.0 : f64} : (!pd.vtensor<1x4xf32>, none) -> !pd.vtensor<1x4xf32>
     %9 = "tx8be.None"() : () -> none
     %10 = "tx8be.Select"(%5, %9, %8) {a_scalar = 0.0 : f64} : (!pd.vtensor<1x4xf32>, none, !pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
     %11 = "tx8be.Tuple"(%10) {input_nums = 1 : i64, layout_str = "Unknown"} : (!pd.vtensor<1x4xf32>) -> tuple<!pd.vtensor<1x4xf32>>

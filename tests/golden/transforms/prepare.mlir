@@ -27,8 +27,12 @@ module {
 // prepared
 module {
   func.func @main(%arg0: !pd.vtensor<2x8xf32>) -> !pd.vtensor<2x8xf32> {
-    %0 = "pd.square"(%arg0) : (!pd.vtensor<2x8xf32>) -> !pd.vtensor<2x8xf32>
-    %1 = "pd.relu"(%0) : (!pd.vtensor<2x8xf32>) -> !pd.vtensor<2x8xf32>
-    return %1 : !pd.vtensor<2x8xf32>
+    %0 = "pd.fusion"(%arg0) ({
+    ^bb0(%arg0: !pd.vtensor<2x8xf32>):
+      %0 = "pd.square"(%arg0) : (!pd.vtensor<2x8xf32>) -> !pd.vtensor<2x8xf32>
+      %1 = "pd.relu"(%0) : (!pd.vtensor<2x8xf32>) -> !pd.vtensor<2x8xf32>
+      "pd.fusion_yield"(%1) : (!pd.vtensor<2x8xf32>) -> ()
+    }) {kind = "vertical"} : (!pd.vtensor<2x8xf32>) -> !pd.vtensor<2x8xf32>
+    return %0 : !pd.vtensor<2x8xf32>
   }
 }

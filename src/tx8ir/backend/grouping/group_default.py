@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable
 from typing import ClassVar
 
 import attrs
+import networkx as nx
 
 from tx8ir.backend.graph import backend_ops, is_constant
 from tx8ir.core import Block, Builder, IntAttr, Operation, Program, Region, Value, at_location
@@ -68,13 +68,22 @@ class GroupDefault(Pass):
 
 
 def _fused(ops: Iterable[BackendOp]) -> list[list[BackendOp]]:
-    """The ops of each fusion that can be one group, in order."""
-    fusions: dict[int, list[BackendOp]] = defaultdict(list)
-    for op in ops:
-        number = op.attributes.get("fusion_id")
-        if isinstance(number, IntAttr):
-            fusions[number.value].append(op)
-    return [ops for ops in fusions.values() if len(ops) > 1 and len(outputs_of(ops)) == 1 and is_convex(ops)]
+    """The ops of each fusion that can be one group, in order; of a fusion that is in parts, those of each part."""
+    order = [op for op in ops if isinstance(op.attributes.get("fusion_id"), IntAttr)]
+    fused: dict[Operation, int] = {op: i for i, op in enumerate(order)}
+    uses: nx.Graph[int] = nx.Graph()
+    uses.add_nodes_from(range(len(order)))
+    for op, i in fused.items():
+        for value in op.operands:
+            producer = value.defining_op
+            if (
+                producer is not None
+                and producer in fused
+                and producer.attributes["fusion_id"] is op.attributes["fusion_id"]
+            ):
+                uses.add_edge(fused[producer], i)
+    parts = [[order[i] for i in sorted(part)] for part in nx.connected_components(uses)]
+    return [part for part in parts if len(part) > 1 and len(outputs_of(part)) == 1 and is_convex(part)]
 
 
 def make_group(ops: list[BackendOp], group_id: int) -> tx8be.GroupOp:
