@@ -6,8 +6,9 @@ unless something else (a barrier, another message) has ordered the arrival befor
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
@@ -41,6 +42,21 @@ class Message:
     arrived: bool = False
 
 
+@attrs.frozen(eq=False)
+class MessagePlan:
+    """What a message instruction says, read once."""
+
+    sends: bool
+    waits: bool
+    nbytes: int
+    """Bytes of one message; 0 for a wait."""
+    step: int
+    """Bytes from the source of one message to that of the next."""
+    tiles: tuple[int, ...]
+    messages: dict[int, tuple[tuple[int, Key], ...]]
+    """By tile: (peer, key) of each of its messages."""
+
+
 class Mailbox:
     """All messages that are armed and not yet waited for.
 
@@ -48,9 +64,16 @@ class Mailbox:
         memory: the memories.
         races: the detector that messages order accesses for, or None without checks.
         layouts: the map of what the bytes are, which goes along with them; or None without it.
+        plans: what the message instructions say, as far as they have been read; kept from run to run.
     """
 
-    def __init__(self, memory: Memory, races: RaceDetector | None, layouts: LayoutMap | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        races: RaceDetector | None,
+        layouts: LayoutMap | None = None,
+        plans: dict[MessageOp, MessagePlan] | None = None,
+    ) -> None:
         self._memory = memory
         self._layouts = layouts
         self._races = races
@@ -58,90 +81,107 @@ class Mailbox:
         self._unwaited: dict[Key, deque[Message]] = {}
         self._open: dict[int, list[Message]] = {}
         """By receiver: armed and not waited for."""
+        self._plans: dict[MessageOp, MessagePlan] = {} if plans is None else plans
 
     # -- what a tile waits for --------------------------------------------------------------------------------------
 
-    def awaited(self, op: MessageOp, position: int) -> tuple[int, ...]:
-        """The tiles that the tile at `position` of the instruction has to wait for before it can execute it."""
-        return tuple([peer for peer, key in _keys(op, position) if not self._is_ready(op, key)])
-
-    def _is_ready(self, op: MessageOp, key: Key) -> bool:
-        if isinstance(op, DteSendOp):
-            return bool(self._unsent.get(key))
-        if isinstance(op, DteWaitOp):
+    def awaited(self, op: MessageOp, tile: int) -> tuple[int, ...]:
+        """The tiles that a tile has to wait for before it can execute the instruction."""
+        plan = self._plan(op)
+        if plan.sends:
+            return tuple([peer for peer, key in plan.messages[tile] if not self._unsent.get(key)])
+        if not plan.waits:
+            return ()
+        waiting: list[int] = []
+        for peer, key in plan.messages[tile]:
             messages = self._unwaited.get(key)
-            return not messages or messages[0].arrived  # a wait for nothing is an error, not a reason to wait
-        return True
+            if messages and not messages[0].arrived:  # a wait for nothing is an error, not a reason to wait
+                waiting.append(peer)
+        return tuple(waiting)
 
     # -- executing --------------------------------------------------------------------------------------------------
 
-    def arm(self, op: DteArmOp, placed: Placed, index: int, positions: list[int]) -> None:
+    def arm(self, op: DteArmOp, placed: Placed, index: int, positions: Sequence[int]) -> None:
         """Arm for the tiles at `positions` of `op`."""
-        for i, position in enumerate(positions):
-            tile = op.tiles[position]
+        plan = self._plan(op)
+        nbytes, tiles = plan.nbytes, [plan.tiles[position] for position in positions]
+        for i, (tile, known) in enumerate(zip(tiles, self._publish(tiles), strict=True)):
             low = placed.address(i)
-            known = self._races.publish(tile) if self._races is not None else None
-            for _, key in _keys(op, position):
-                message = Message(key, low, low + op.nbytes, index, known)
-                self._unsent.setdefault(key, deque()).append(message)
-                self._unwaited.setdefault(key, deque()).append(message)
-                self._open.setdefault(tile, []).append(message)
-                low += op.nbytes
+            here = self._open.setdefault(tile, [])
+            for _, key in plan.messages[tile]:
+                message = Message(key, low, low + nbytes, index, known)
+                if key not in self._unwaited:
+                    self._unwaited[key], self._unsent[key] = deque[Message](), deque[Message]()
+                self._unwaited[key].append(message)
+                self._unsent[key].append(message)
+                here.append(message)
+                low += nbytes
 
-    def begin_send(self, op: DteSendOp, position: int) -> None:
-        """Order the send of the tile at `position` after the arms of its receivers.
+    def send(self, op: DteSendOp, placed: Placed, positions: Sequence[int]) -> None:
+        """Deliver from the tiles at `positions` of `op`, which are those of `placed`.
 
         Raises Fault when a receiver armed for another number of bytes.
         """
-        tile = op.tiles[position]
-        for peer, key in _keys(op, position):
+        plan = self._plan(op)
+        tiles, nbytes = [plan.tiles[position] for position in positions], plan.nbytes
+        for tile in tiles:
+            self._order_after_arms(plan, tile)
+        spm, size = self._memory.spm, self._memory.target.spm_bytes
+        data, written = spm.data, spm.written
+        assert written is not None
+        for i, (tile, known) in enumerate(zip(tiles, self._publish(tiles), strict=True)):
+            source = tile * size + placed.address(i)
+            for peer, key in plan.messages[tile]:
+                message = self._unsent[key].popleft()
+                landing = peer * size + message.low
+                data[landing : landing + nbytes] = data[source : source + nbytes]
+                written.mark(landing, landing + nbytes)
+                if self._layouts is not None:
+                    self._layouts.deliver(source, landing, nbytes)
+                message.arrived, message.sent_clock = True, known
+                source += plan.step
+
+    def _order_after_arms(self, plan: MessagePlan, tile: int) -> None:
+        for peer, key in plan.messages[tile]:
             message = self._unsent[key][0]
             expected = message.high - message.low
-            if expected != op.nbytes:
+            if expected != plan.nbytes:
                 raise Fault(
-                    f"tile {tile} sends {op.nbytes} bytes to tile {peer}, which armed for {expected} in instruction "
+                    f"tile {tile} sends {plan.nbytes} bytes to tile {peer}, which armed for {expected} in instruction "
                     f"{message.armed_in}",
                     tile=tile,
                 )
             if self._races is not None and message.armed_clock is not None:
                 self._races.receive(tile, message.armed_clock)
 
-    def send(self, op: DteSendOp, placed: Placed, i: int, position: int) -> None:
-        """Deliver from the tile at `position` of `op`, which is the i-th of `placed`."""
-        tile = op.tiles[position]
-        size = self._memory.target.spm_bytes
-        spm = self._memory.spm
-        source = tile * size + placed.address(i)
-        known = self._races.publish(tile) if self._races is not None else None
-        for peer, key in _keys(op, position):
-            message = self._unsent[key].popleft()
-            landing = peer * size + message.low
-            spm.data[landing : landing + op.nbytes] = spm.data[source : source + op.nbytes]
-            assert spm.written is not None
-            spm.written.mark(landing, landing + op.nbytes)
-            if self._layouts is not None:
-                self._layouts.deliver(source, landing, op.nbytes)
-            message.arrived, message.sent_clock = True, known
-            if op.pattern == "scatter":
-                source += op.nbytes
+    def wait(self, op: DteWaitOp, positions: Sequence[int]) -> None:
+        """Take the messages that the tiles at `positions` of `op` wait for, all of which have arrived.
 
-    def wait(self, op: DteWaitOp, position: int) -> None:
-        """Take the messages that the tile at `position` waits for, all of which have arrived.
-
-        Raises Fault when it has armed none.
+        Raises Fault when one has armed none.
         """
-        tile = op.tiles[position]
-        for peer, key in _keys(op, position):
-            messages = self._unwaited.get(key)
-            if not messages:
-                raise Fault(
-                    f"tile {tile} waits for a message of tile {peer} on channel {op.channel} that it has not armed",
-                    tile=tile,
-                )
-            message = messages.popleft()
-            self._open[tile].remove(message)
-            if self._races is not None and message.sent_clock is not None:
-                self._races.receive(tile, message.sent_clock)
+        plan = self._plan(op)
+        for position in positions:
+            tile = plan.tiles[position]
+            for peer, key in plan.messages[tile]:
+                messages = self._unwaited.get(key)
+                if not messages:
+                    raise Fault(
+                        f"tile {tile} waits for a message of tile {peer} on channel {op.channel} that it has not armed",
+                        tile=tile,
+                    )
+                message = messages.popleft()
+                self._open[tile].remove(message)
+                if self._races is not None and message.sent_clock is not None:
+                    self._races.receive(tile, message.sent_clock)
+
+    def _publish(self, tiles: Sequence[int]) -> Iterable[NDArray[np.int64] | None]:
+        return itertools.repeat(None, len(tiles)) if self._races is None else self._races.publish(tiles)
+
+    def _plan(self, op: MessageOp) -> MessagePlan:
+        plan = self._plans.get(op)
+        if plan is None:
+            plan = self._plans[op] = _plan(op)
+        return plan
 
     # -- checks -----------------------------------------------------------------------------------------------------
 
@@ -190,11 +230,16 @@ class Mailbox:
         return None
 
 
-def _keys(op: MessageOp, position: int) -> Iterator[tuple[int, Key]]:
-    """(peer, key) of each message of the tile at `position` of the instruction."""
-    tile = op.tiles[position]
-    for peer in op.peers_of(position):
-        yield peer, ((tile, peer, op.channel) if isinstance(op, DteSendOp) else (peer, tile, op.channel))
+def _plan(op: MessageOp) -> MessagePlan:
+    sends, channel, peers, tiles = isinstance(op, DteSendOp), op.channel, op.peers, op.tiles
+    one_each = op.pattern == "unicast" and len(peers) > 1
+    messages: dict[int, tuple[tuple[int, Key], ...]] = {}
+    for position, tile in enumerate(tiles):
+        mine = peers[position : position + 1] if one_each else peers
+        messages[tile] = tuple([(peer, (tile, peer, channel) if sends else (peer, tile, channel)) for peer in mine])
+    nbytes = op.nbytes if isinstance(op, (DteArmOp, DteSendOp)) else 0
+    step = nbytes if op.pattern == "scatter" else 0
+    return MessagePlan(sends, isinstance(op, DteWaitOp), nbytes, step, tiles, messages)
 
 
 def _first_touched(placed: Placed, first: int, low: int, high: int) -> int | None:

@@ -9,6 +9,7 @@ A run without barriers would remember ever more, so old records are folded into 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -137,11 +138,11 @@ class RaceDetector:
         self._ordered[members] = known
         self._forget_settled()
 
-    def publish(self, tile: int) -> NDArray[np.int64]:
-        """What comes before a message of `tile`: all that it did, and what was ordered before that."""
-        self._epoch += 1
-        known = self._ordered[tile].copy()
-        known[tile] = self._epoch
+    def publish(self, tiles: Sequence[int]) -> NDArray[np.int64]:
+        """What comes before a message of each tile: all that it did, and what was ordered before that."""
+        known = self._ordered[list(tiles)]
+        known[np.arange(len(tiles)), tiles] = np.arange(self._epoch + 1, self._epoch + len(tiles) + 1)
+        self._epoch += len(tiles)
         return known
 
     def receive(self, tile: int, known: NDArray[np.int64]) -> None:

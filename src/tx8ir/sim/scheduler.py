@@ -118,10 +118,14 @@ class Lockstep(Schedule):
         for position in sorted(groups):
             group = groups[position]
             leaf = heads[group[0]].leaf
-            ready = [tile for tile in leaf.tiles if tile in group and not _awaited(tiles, heads, tile)]
+            ready = leaf.tiles
+            if len(group) < len(ready):
+                ready = tuple([tile for tile in ready if tile in group])
+            if type(leaf.op) in _AWAITED:
+                ready = tuple([tile for tile in ready if not _awaited(tiles, heads, tile)])
             if len(ready) == len(group):
-                return tuple(ready)
-            some = some or tuple(ready) or None
+                return ready
+            some = some or ready or None
         return some
 
 

@@ -48,7 +48,7 @@ from .errors import Fault, SimError
 from .exceptions import ExceptionPlan, Exceptions, FlagRow, exception_plan
 from .issue import Issue, all_issues, nodes_of, stream
 from .layouts import LayoutMap, LayoutPlan
-from .mailbox import Mailbox
+from .mailbox import Mailbox, MessagePlan
 from .memory import Memory, Placed
 from .races import RaceDetector, SharedBytes, shared_bytes, shared_rows
 from .report import SimReport, make_report
@@ -163,6 +163,7 @@ class Simulator:
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
         self._layouts = LayoutMap(self.memory) if checks and LayoutMap.is_of_use(self.instructions) else None
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
+        self._messages: dict[MessageOp, MessagePlan] = {}
         self._exceptions: Exceptions | None = None
         self._readings: dict[tuple[Instruction, int], list[int]] | None = None
 
@@ -194,7 +195,7 @@ class Simulator:
         races = RaceDetector(self.target.tiles) if self.checks else None
         self._exceptions = Exceptions(self.target.tiles, memory, self._layouts) if self._raises else None
         machine = Machine(self.target, memory, self.seed, self._exceptions, self._clock())
-        run = _Run(machine, races, Mailbox(memory, races, self._layouts))
+        run = _Run(machine, races, Mailbox(memory, races, self._layouts, self._messages))
         with np.errstate(all="ignore"):
             if schedule is None and not self._has_messages:
                 for leaf, trips in all_issues(self.nodes):
@@ -211,6 +212,7 @@ class Simulator:
     def forget(self) -> None:
         """Forget what was decoded: the next run decodes all instructions again, as the first one did."""
         self._decoded.clear()
+        self._messages.clear()
 
     def result(self) -> SimResult:
         """The outputs that the memories hold. Raises SimError when an element of one was never written."""
@@ -323,16 +325,12 @@ class Simulator:
             if run.machine.exceptions is not None:
                 run.machine.exceptions.barrier(op.tiles)
         elif isinstance(op, DteWaitOp):
-            for position in decoded.positions:
-                mailbox.wait(op, position)
+            mailbox.wait(op, decoded.positions)
         elif isinstance(op, DteArmOp):
             mailbox.arm(op, placed[0], index, decoded.positions)
         else:
             assert isinstance(op, DteSendOp)
-            for position in decoded.positions:
-                mailbox.begin_send(op, position)
-            for i, position in enumerate(decoded.positions):
-                mailbox.send(op, placed[0], i, position)
+            mailbox.send(op, placed[0], decoded.positions)
 
     @staticmethod
     def _check_rows(op: Instruction, index: int, table: tuple[int, int], placed: tuple[Placed, ...], run: _Run) -> None:
@@ -428,7 +426,7 @@ class _Tiles(Tiles):
         return stream(self._simulator.nodes, tile)
 
     def awaited(self, op: MessageOp, tile: int) -> tuple[int, ...]:
-        return self._run.mailbox.awaited(op, op.tiles.index(tile))
+        return self._run.mailbox.awaited(op, tile)
 
     def execute(self, issue: Issue, tiles: tuple[int, ...]) -> None:
         leaf = issue.leaf
