@@ -16,6 +16,7 @@ from tx8ir.core import (
     IrError,
     Operation,
     Program,
+    SymbolRefAttr,
     TensorType,
     Value,
     VTensorType,
@@ -23,7 +24,7 @@ from tx8ir.core import (
     f64,
     i64,
 )
-from tx8ir.dialects import builtin, func, pd
+from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.interpreter import Interpreter, evaluate
 from tx8ir.transforms import PassManager, append_backward
 
@@ -187,6 +188,84 @@ def test_an_operation_without_gradient_is_an_error_and_leaves_the_program():
     with pytest.raises(IrError, match=r"pd.scaled_dot_product_attention has no gradient"):
         append_backward(program, loss, wrt=[program.main.body.block.args[0]])
     assert str(program) == before
+
+
+def branching(x: Value, y: Value, *, holds: bool) -> Value:
+    """A branch that uses values from outside, one only on one side, with another branch inside."""
+    condition, other = (builtin.constant(value=np.array(truth)).out for truth in (holds, not holds))
+    z = pd.tanh(x).out
+
+    def inner() -> list[Value]:
+        return [pd.multiply(z, pd.square(y)).out]
+
+    def then() -> list[Value]:
+        deep = scf.IfOp.build(other, lambda: [y], inner).results[0]
+        return [pd.add(deep, pd.exp(x)).out, x]
+
+    def otherwise() -> list[Value]:
+        return [pd.multiply(x, x).out, pd.sin(z).out]
+
+    first, second = scf.IfOp.build(condition, then, otherwise).results
+    return pd.multiply(pd.add(first, z), second).out
+
+
+@pytest.mark.parametrize("holds", [True, False])
+def test_gradients_flow_through_the_side_that_is_taken(holds: bool) -> None:
+    program, results = differentiate(lambda x, y: branching(x, y, holds=holds), "a", "b")
+    for name in ("a", "b"):
+        np.testing.assert_allclose(results[name], numeric(program, name), rtol=1e-7, atol=1e-7)
+    assert holds or not results["b"].any()
+
+
+def test_a_branch_that_does_more_than_compute_is_an_error_and_leaves_the_program() -> None:
+    def body(x: Value) -> Operation:
+        def then() -> list[Value]:
+            pd.fetch(x, fetch_name="seen")
+            return [pd.tanh(x).out]
+
+        condition = builtin.constant(value=np.array(True)).out
+        return pd.sum(scf.IfOp.build(condition, then, lambda: [x]).results[0])
+
+    program, loss = loss_of(body, VTensorType((2,), f32))
+    before = str(program)
+    with pytest.raises(IrError, match=r"pd.fetch is in a branch that a gradient flows through, which may only compute"):
+        append_backward(program, loss, wrt=[program.main.body.block.args[0]])
+    assert str(program) == before
+
+
+def test_an_error_in_a_branch_leaves_no_use_behind() -> None:
+    def body(x: Value) -> Operation:
+        def then() -> list[Value]:
+            return [pd.pool2d(x, kernel_size=(2, 2), pooling_type="avg", adaptive=True).out]
+
+        condition = builtin.constant(value=np.array(True)).out
+        zero = pd.full(shape=(1, 1, 2, 2), value=0.0)
+        return pd.sum(scf.IfOp.build(condition, then, lambda: [zero.out]).results[0])
+
+    program, loss = loss_of(body, VTensorType((1, 1, 3, 3), f32))
+    x = program.main.body.block.args[0]
+    before, uses = str(program), x.num_uses
+    with pytest.raises(IrError, match=r"pd.pool2d has no gradient where adaptive windows overlap"):
+        append_backward(program, loss, wrt=[x])
+    assert (str(program), x.num_uses) == (before, uses)
+
+
+def test_calls_and_loops_say_what_to_run_first() -> None:
+    program, loss = loss_of(
+        lambda x: pd.sum(func.call([x], callee=SymbolRefAttr("f"), outputs=[x.type])), VTensorType((2,), f32)
+    )
+    with pytest.raises(IrError, match=r"func.call has no gradient \(Grad\); run inline first"):
+        append_backward(program, loss, wrt=[program.main.body.block.args[0]])
+
+    def loop(x: Value) -> Operation:
+        def before(y: Value) -> tuple[Value, list[Value]]:
+            return builtin.constant(value=np.array(False)).out, [y]
+
+        return pd.sum(scf.WhileOp.build([x], before, lambda y: [pd.tanh(y).out]).results[0])
+
+    program, loss = loss_of(loop, VTensorType((2,), f32))
+    with pytest.raises(IrError, match=r"scf.while has no gradient \(Grad\); run unroll first"):
+        append_backward(program, loss, wrt=[program.main.body.block.args[0]])
 
 
 def test_a_parameter_that_the_loss_does_not_depend_on_is_an_error():

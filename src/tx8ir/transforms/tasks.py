@@ -10,11 +10,15 @@ Task: TypeAlias = "Generator[Task]"
 
 
 def run_tasks(task: Task) -> None:
-    """Run a task and those it yields, to any depth."""
+    """Run a task and those it yields, to any depth. When one raises, those that wait are closed, innermost first."""
     stack = [task]
-    while stack:
-        inner = next(stack[-1], None)
-        if inner is None:
-            stack.pop()
-        else:
-            stack.append(inner)
+    try:
+        while stack:
+            inner = next(stack[-1], None)
+            if inner is None:
+                stack.pop()
+            else:
+                stack.append(inner)
+    finally:
+        while stack:
+            stack.pop().close()
