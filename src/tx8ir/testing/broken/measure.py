@@ -39,8 +39,9 @@ class Measured:
         return f"{self.name:45} {self.caught:5} {self.first:6} {size:11}"
 
 
-MAX_OPS = 36
-"""Large programs, in which operations meet often: they are drawn once, and tried on every pass."""
+MAX_OPS = 48
+"""Large programs, in which operations meet often: they are drawn once, and tried on every pass. Half of it where
+operations have others inside."""
 
 HEADER = f"{'pass':45} {'wrong':>5} {'first':>6} {'reduced to':>11}"
 
@@ -72,5 +73,6 @@ def measure(broken: BrokenPass, programs: Sequence[Program], *, all: bool = True
 def draw_programs(features: Features, count: int = 500) -> Sequence[Program]:
     """That many programs with these features, the same every time; drawn once per process."""
     programs: list[Program] = []
-    for_each_program(tensor_programs(features, max_ops=MAX_OPS), count, programs.append)
+    max_ops = MAX_OPS // 2 if features.branches else MAX_OPS
+    for_each_program(tensor_programs(features, max_ops=max_ops), count, programs.append)
     return tuple(programs)
