@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tx8ir.core import Operation, Program, Value, parse
-from tx8ir.transforms import AliasAnalysis, AnalysisManager
+from tx8ir.transforms import AliasAnalysis, AnalysisManager, all_passes
 
 T = "!pd.tensor<2x3xf32>"
 V = "!pd.vtensor<2x3xf32>"
@@ -243,3 +243,25 @@ def test_nothing_that_touches_a_storage_goes_before_what_allocates_it():
     assert not analysis.can_swap(x, z)
     assert analysis.can_swap(y, z)  # a view moves no element
     assert analysis.can_swap(y, w)
+
+
+@pytest.mark.parametrize("name", ["fold-copies", "to-inplace"])
+def test_passes_get_the_analysis_from_the_manager(name: str) -> None:
+    program = main_of(f'%x = "pd.assign_"(%a, %v) : ({T}, {V}) -> {T}')
+    step = all_passes()[name]()
+    step.run(program)
+    assert step.analyses.made == {"AliasAnalysis": 1}
+
+
+def test_a_call_that_allocates_what_it_gives_gives_storage_of_its_own() -> None:
+    function = (
+        f'func.func @make(%x: {T}) -> ({T}, {T}, {T}) {{\n%y = "pd.relu"(%x) : ({T}) -> {T}\n'
+        f'%z = "pd.tanh"(%x) : ({T}) -> {T}\nreturn %y, %z, %z : {T}, {T}, {T}\n}}'
+    )
+    program = main_of(f'%r:3 = "func.call"(%a) {{callee = @make}} : ({T}) -> ({T}, {T}, {T})', functions=function)
+    analysis = AliasAnalysis(program)
+    once, twice, again = op_named(program, "func.call").results
+    assert [analysis.is_fresh(v) for v in (once, twice, again)] == [True, False, False]
+    assert not analysis.is_external(once)
+    assert not analysis.may_alias(once, named(program)["a"])
+    assert analysis.may_alias(twice, again)

@@ -64,7 +64,7 @@ class FoldCopies(Pass):
     def _run(self, program: Program) -> None:
         if not any(isinstance(v.type, TensorType) for op in program.module.walk() for v in _defined(op)):
             return
-        analysis = AliasAnalysis(program)
+        analysis = self.analyses.get(AliasAnalysis, program)
         for function in program.body:
             if isinstance(function, func.FuncOp):
                 self.count("folded", _forward(function, analysis, self.name))

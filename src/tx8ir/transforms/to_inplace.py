@@ -35,7 +35,7 @@ class ToInplace(Pass):
         writes: _Writes | None = None
         for op in reversed(ops):
             if isinstance(op, pd.Assign_Op):
-                writes = writes or _Writes(AliasAnalysis(program))
+                writes = writes or _Writes(self.analyses.get(AliasAnalysis, program))
                 self.count("inplace", _write_where_it_was_read(op, writes, self.name))
             elif isinstance(op, builtin.ToTensorOp):
                 self.count("inplace", _copy_earlier(op, self.name))
