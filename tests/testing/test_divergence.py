@@ -52,11 +52,38 @@ def test_the_first_wrong_value_is_named_with_its_instruction(programs: tuple[Pro
     negative = (INPUTS["x"] + INPUTS["y"]) < 0
     assert found.wrong == (int(negative.sum()), 512)
     np.testing.assert_array_equal(found.chip.reshape(8, 64), np.abs(INPUTS["x"] + INPUTS["y"]))
-    writer = [op for op in machine.module.walk() if isinstance(op, tx8.Instruction)][found.instruction]
-    assert isinstance(writer, tx8.WdmaOp)
-    assert found.source == writer.source
+    assert found.memory == "SPM"
+    maker = [op for op in machine.module.walk() if isinstance(op, tx8.Instruction)][found.instruction]
+    assert maker is relu
+    assert found.source == maker.source
     assert found.source.startswith(f"group {found.group} ")
     assert f'instruction {found.instruction} from "{found.source}"' in str(found)
+
+
+def test_inside_of_a_fused_group_too() -> None:
+    """All three operations are one group: the relu's result never leaves the scratch-pads."""
+    source = tx8ir.parse(NETWORK)
+    lowered, machine = lower(source, through="allocate-ddr"), tx8ir.compile(source).program
+    assert first_divergence(lowered, machine, INPUTS) is None
+    relu = next(op for op in machine.module.walk() if isinstance(op, tx8.UnaryOp) and op.function == "relu")
+    relu.set_attribute("function", as_attribute("abs"))
+    found = first_divergence(lowered, machine, INPUTS)
+    assert found is not None
+    assert (found.memory, found.got) == ("SPM", pytest.approx(0.75))
+    assert "Relu" in found.value
+    assert "Relu" in found._repr_html_()
+
+
+def test_a_store_to_the_wrong_place_is_found_where_it_is_stored(programs: tuple[Program, Program]) -> None:
+    lowered, machine = programs
+    store = next(op for op in machine.module.walk() if isinstance(op, tx8.WdmaOp))
+    swapped = (*store.ddr[:-2], store.ddr[-1], store.ddr[-2])
+    store.set_attribute("ddr", as_attribute(swapped))
+    found = first_divergence(lowered, machine, INPUTS)
+    assert found is not None
+    assert found.memory == "DDR"
+    assert "StoreVar" in found.value
+    assert found.source == store.source
 
 
 def test_the_tolerance_is_relative_to_the_largest_element(programs: tuple[Program, Program]) -> None:

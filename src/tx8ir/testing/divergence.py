@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from html import escape
 from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Operation, Program, RankedTensor, Value
-from tx8ir.dialects import tx8, tx8be
+from tx8ir.core import Operation, Program, Value
+from tx8ir.dialects import tx8
 from tx8ir.interpreter import Interpreter
-from tx8ir.sim import Debugger
 from tx8ir.target.chip import TX8, Target
-from tx8ir.target.layout import address as element_address
+from tx8ir.testing.inspector import Inspector, Made
 
 Array: TypeAlias = NDArray[Any]
 
@@ -24,17 +24,19 @@ class Divergence:
     """A value of the program that the chip holds otherwise than the reference interpreter.
 
     Attributes:
-        value: the name of the value: its group and the operation that stores it.
-        group: the group's number.
+        value: its group, the operation that makes it, and its name; group: the group's number.
+        memory: "SPM" or "DDR": where it was looked at.
         index: the element with the largest difference; got, expected: what it is and what it should be.
         error: that difference, relative to the largest magnitude of the value.
-        wrong: how many of the elements differ by more than the tolerance, of how many.
-        instruction: the number of the instruction that wrote the element last; source, location: where it comes from.
-        chip, reference: the whole value.
+        wrong: how many of the elements that were looked at differ by more than the tolerance, of how many.
+        instruction: the number of the last instruction that makes the value; source, location: where it comes from.
+        chip, reference: the whole value; elements that the chip does not hold at that moment are masked.
+        instructions: the numbers of all instructions that make it.
     """
 
     value: str
     group: int
+    memory: str
     index: tuple[int, ...]
     got: float
     expected: float
@@ -43,29 +45,20 @@ class Divergence:
     instruction: int
     source: str
     location: str
-    chip: Array
+    chip: np.ma.MaskedArray[Any, Any]
     reference: Array
+    instructions: tuple[int, ...]
 
     def __str__(self) -> str:
         wrong, total = self.wrong
         return (
-            f"{self.value} differs in {wrong} of {total} elements, most at {list(self.index)}: "
+            f"{self.value} in {self.memory} differs in {wrong} of {total} elements, most at {list(self.index)}: "
             f"{self.got:.6g}, expected {self.expected:.6g} ({self.error:.2g} of the largest)\n"
-            f'  written by instruction {self.instruction} from "{self.source}"\n  {self.location}'
+            f'  made by instruction {self.instruction} from "{self.source}"\n  {self.location}'
         )
 
-
-@attrs.frozen(eq=False)
-class _Stored:
-    """A value in DDR: what a group stores."""
-
-    name: str
-    group: int
-    address: int
-    tensor: RankedTensor
-    layout: str
-    last: int
-    """The last instruction of the group."""
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
 
 def first_divergence(
@@ -78,8 +71,8 @@ def first_divergence(
 ) -> Divergence | None:
     """Run a compiled program beside the reference interpreter, and stop at the first value that differs.
 
-    The values compared are those that groups store to DDR, in the order in which the chip makes them. Compile with
-    `CompileOptions(opt_group="single")` to have every operation's value among them.
+    Every value of every group is compared as soon as the chip has made it: in the scratch-pads what loads and
+    operations leave there, time step by time step, and in DDR what groups store.
 
     Args:
         lowered: the graph after the stage `allocate-ddr` (`tx8ir.executable.lower`), which says where values lie; the
@@ -96,116 +89,63 @@ def first_divergence(
     Raises:
         SimError: the instructions do what the machine does not allow.
     """
-    references: dict[Operation, Array] = {}
+    references: dict[Value, Array] = {}
 
     def remember(op: Operation, results: Any) -> None:
-        if isinstance(op, tx8be.GroupOp):
-            references[op] = np.asarray(results[0])
+        for value, array in zip(op.results, results, strict=True):
+            if isinstance(array, np.ndarray):
+                references[value] = array
 
     Interpreter(lowered, "native", remember).run(inputs)
-    debugger = Debugger(machine, inputs, target)
-    stored = _stored(references, debugger)
-    writers: list[tuple[int, tx8.Instruction]] = []
+    inspector = Inspector(lowered, machine, inputs, target)
+    makers = inspector.makers()
+    debugger = inspector.debugger
     while debugger.current is not None:
-        current = debugger.current
-        if any(a.writes and a.space is tx8.MemorySpace.DDR for a in current.op.effects()):
-            writers.append((current.index, current.op))
+        index = debugger.current.index
         debugger.step()
-        for group, value in stored.items():
-            if value.last == current.index:
-                found = _compare(debugger, value, references[group], tolerance, writers)
+        for made in makers.get(index, ()):
+            held = inspector.made_value(made)
+            if held is not None and made.value in references:
+                found = _compare(made, held, references[made.value], tolerance, debugger.simulator.instructions)
                 if found is not None:
                     return found
     return None
 
 
-def _stored(references: Mapping[Operation, Array], debugger: Debugger) -> dict[Operation, _Stored]:
-    last: dict[int, int] = {}
-    for index, op in enumerate(debugger.simulator.instructions):
-        words = (op.source or "").split()
-        if (
-            len(words) > 1
-            and words[0] == "group"
-            and any(a.writes and a.space is tx8.MemorySpace.DDR for a in op.effects())
-        ):
-            last[int(words[1])] = index
-    found: dict[Operation, _Stored] = {}
-    for group in references:
-        assert isinstance(group, tx8be.GroupOp)
-        address = group.attributes.get("ddr_addr")
-        store = next((op for op in group.body.block if isinstance(op, tx8be.StoreVarOp)), None)
-        number = group.group_id
-        if address is None or store is None or number not in last:
-            continue  # an alias: no instruction makes it
-        tensor = store.result.type
-        assert isinstance(tensor, RankedTensor)
-        layout = store.dev_info.mem_layout if store.dev_info is not None else "Tensor"
-        found[group] = _Stored(
-            f"group {number} {_made_by(store.operands[0])}", number, address.value, tensor, layout, last[number]
-        )
-    return found
-
-
-def _made_by(value: Value) -> str:
-    op = value.defining_op
-    name = op.name.partition(".")[2] if op is not None else "argument"
-    return f"{name} {value.name_hint}" if value.name_hint else name
-
-
 def _compare(
-    debugger: Debugger,
-    value: _Stored,
+    made: Made,
+    chip: np.ma.MaskedArray[Any, Any],
     reference: Array,
     tolerance: float,
-    writers: list[tuple[int, tx8.Instruction]],
+    instructions: Sequence[tx8.Instruction],
 ) -> Divergence | None:
-    tensor = value.tensor
-    chip = debugger.ddr(value.address, tensor.shape, str(tensor.element), value.layout)
-    got, expected = chip.astype(np.float64), reference.astype(np.float64).reshape(chip.shape)
+    got, expected = np.ma.getdata(chip).astype(np.float64), reference.astype(np.float64).reshape(chip.shape)
+    held = np.logical_not(np.ma.getmaskarray(chip))
     with np.errstate(invalid="ignore"):
         off = np.where(got == expected, 0.0, np.abs(got - expected))
     off[np.isnan(got) != np.isnan(expected)] = np.inf
     off[np.isnan(got) & np.isnan(expected)] = 0.0
+    off[~held] = 0.0
     finite = np.abs(expected[np.isfinite(expected)])
     scale = float(finite.max()) if finite.size and finite.max() > 0 else 1.0
     bad = off > tolerance * scale
     if not bad.any():
         return None
     worst = tuple(int(i) for i in np.unravel_index(int(off.argmax()), off.shape))
-    address = value.address + _byte_of(worst, value)
-    index, op = next(
-        ((index, op) for index, op in reversed(writers) if _writes(op, address)),
-        (value.last, debugger.simulator.instructions[value.last]),
-    )
+    op = instructions[made.instructions[-1]]
     return Divergence(
-        value=value.name,
-        group=value.group,
+        value=made.title,
+        group=made.group,
+        memory="DDR" if made.step is None else "SPM",
         index=worst,
         got=float(got[worst]),
         expected=float(expected[worst]),
         error=float(off[worst]) / scale,
-        wrong=(int(bad.sum()), int(bad.size)),
-        instruction=index,
+        wrong=(int(bad.sum()), int(held.sum())),
+        instruction=made.instructions[-1],
         source=op.source or "",
         location=str(op.location),
         chip=chip,
         reference=reference,
+        instructions=made.instructions,
     )
-
-
-def _byte_of(index: tuple[int, ...], value: _Stored) -> int:
-    format = value.tensor.element.format
-    return int(element_address(index, value.tensor.shape, format, value.layout)) * format.bytes
-
-
-def _writes(op: tx8.Instruction, address: int) -> bool:
-    """Whether an instruction writes a byte of DDR, on any of its tiles."""
-    for access in op.effects():
-        if not access.writes or access.space is not tx8.MemorySpace.DDR:
-            continue
-        starts = np.array(access.addresses, np.int64)
-        for iterations, stride in access.walk:
-            starts = (starts[:, None] + stride * np.arange(iterations)).reshape(-1)
-        if ((starts <= address) & (address < starts + access.nbytes)).any():
-            return True
-    return False

@@ -47,6 +47,20 @@ class _Place:
     position: int
 
 
+@attrs.frozen(eq=False)
+class Made:
+    """A value, or a time step of one, and the instructions that make it."""
+
+    name: str
+    value: Value
+    title: str
+    """Group, kind of operation and name."""
+    group: int
+    step: int | None
+    """The time step; None for the whole value, in DDR."""
+    instructions: tuple[int, ...]
+
+
 class _Code:
     """The instructions of a group in the machine program: which of them belong to which time step."""
 
@@ -95,6 +109,7 @@ class Inspector:
         self.debugger = Debugger(machine, inputs, target)
         self._codes: dict[tx8be.GroupOp, _Code] = {}
         self._writes: dict[int, list[tx8.Access]] = {}
+        self._origins: dict[Made, _Place] = {}
 
     @classmethod
     def compile(
@@ -112,12 +127,16 @@ class Inspector:
         return cls(lowered, compile(program, target, options).program, inputs, target)
 
     @cached_property
-    def _places(self) -> dict[str, list[_Place]]:
+    def _printer(self) -> Printer:
         printer = Printer(names=True)
         printer.print(self.lowered.module)
+        return printer
+
+    @cached_property
+    def _places(self) -> dict[str, list[_Place]]:
         places: dict[str, list[_Place]] = {}
         for value, group, position in self._values():
-            name = printer.value(value).removeprefix("%").partition("#")[0]
+            name = self._printer.value(value).removeprefix("%").partition("#")[0]
             places.setdefault(name, []).append(_Place(value, group, position))
             if group is not None:
                 places.setdefault(f"group {group.group_id} {name}", []).append(_Place(value, group, position))
@@ -187,7 +206,8 @@ class Inspector:
         layout = mem_layout_of(value).value
         return np.ma.masked_array(self.debugger.ddr(address, shape_of(value), format_of(value).name, layout))
 
-    def _from_spm(self, place: _Place, group: tx8be.GroupOp) -> np.ma.MaskedArray[Any, Any]:
+    def _from_spm(self, place: _Place, group: tx8be.GroupOp, step: int | None = None) -> np.ma.MaskedArray[Any, Any]:
+        """What the scratch-pads hold of a value, in all time steps or in one of them."""
         code, value, position = self._code(group), place.value, place.position
         body, steps = code.code.body, code.code.steps
         op = value.defining_op
@@ -196,7 +216,7 @@ class Inspector:
         whole: Array = np.zeros(shape_of(value), format.dtype)
         held = np.zeros(whole.shape, np.bool_)
         for number, index in enumerate(steps.indices()):
-            made = code.made_by(op, (number,))
+            made = code.made_by(op, (number,)) if step in (None, number) else []
             if not made or made[-1] >= self._next:
                 continue
             start = step_buffer(number, code.code.addresses[position])
@@ -238,6 +258,40 @@ class Inspector:
         if group not in self._codes:
             self._codes[group] = _Code(group, self.debugger.simulator.instructions)
         return self._codes[group]
+
+    # -- what makes values ------------------------------------------------------------------------------------------
+
+    def makers(self) -> dict[int, list[Made]]:
+        """For each instruction after which (a time step of) a value is there: these values."""
+        found: dict[int, list[Made]] = {}
+        for value, group, position in self._values():
+            name = self._printer.value(value).removeprefix("%")
+            if group is None:
+                owner = value.defining_op
+                if not isinstance(owner, tx8be.GroupOp) or owner.group_tag == 2:
+                    continue
+                code = self._code(owner)
+                op: Operation = code.code.body.store
+                steps: dict[int | None, list[int]] = {None: code.made_by(op, range(len(code.steps)))}
+            else:
+                code, owner = self._code(group), group
+                assert value.defining_op is not None
+                op = value.defining_op
+                steps = {number: code.made_by(op, (number,)) for number in range(len(code.steps))}
+            title = f"group {owner.group_id} {op.name.removeprefix('tx8be.')} {name}"
+            for number, made in steps.items():
+                if made:
+                    entry = Made(name, value, title, owner.group_id, number, tuple(made))
+                    found.setdefault(made[-1], []).append(entry)
+                    self._origins[entry] = _Place(value, group, position)
+        return found
+
+    def made_value(self, made: Made) -> np.ma.MaskedArray[Any, Any] | None:
+        """What has just been made: the value in DDR, or a time step of it in the scratch-pads; None for nothing."""
+        place = self._origins[made]
+        if place.group is None or made.step is None:
+            return self._held(place, "DDR")
+        return self._from_spm(place, place.group, made.step)
 
     # -- showing ------------------------------------------------------------------------------------------------------
 
