@@ -88,7 +88,7 @@ class PadMatmul(OperationPass):
 
     Assumes: nothing; fires on vtensors of static shape with elements. Guarantees: each of the three extents of such a
     product is a multiple of its block, or too far below one. The sums are the same but for the sign of a zero (-0 + 0
-    is 0); a BLAS may add their terms in another order. Idempotent for blocks and waste once chosen.
+    is 0); a BLAS may add their terms in another order. Idempotent.
     Cost: O(operations); a copy of each padded operand (of a constant when compiling, with `constant-fold`) and of the
     result. The compiler of the TX8 masks tails itself and does not need the pass: it is for kernels without tails.
     From BladeDISC's dot padding for tensor cores. Statistics: `padded_matmul`.
