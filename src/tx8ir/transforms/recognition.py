@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -16,6 +16,7 @@ from .greedy import rewrite_greedily
 from .pass_manager import OperationPass
 from .promise import Promise
 from .rewriter import RewritePattern
+from .subgraphs import is_self_contained, outputs_of
 
 
 def _elsewhere(found: Match) -> str:
@@ -48,30 +49,19 @@ def values_only(found: Match) -> bool:
     )
 
 
-def _outside_use(found: Match, ops: Collection[Operation]) -> tuple[Operation, Operation] | None:
-    """An inner operation, and one that uses it and is not in the pattern."""
-    for op in ops:
-        if op is found.root:
-            continue
-        for result in op.results:
-            for use in result.uses:
-                if use.owner not in ops:
-                    return op, use.owner
-    return None
-
-
 def _used(found: Match) -> str:
-    pair = _outside_use(found, set(found.ops.values()))
-    assert pair is not None
-    inner, user = pair
+    ops = set(found.ops.values())
+    outputs = ((value, value.defining_op) for value in outputs_of(found.ops.values()))
+    inner, op = next((value, op) for value, op in outputs if op is not None and op is not found.root)
+    user = next(use.owner for use in inner.uses if use.owner not in ops)
     place = f" at {user.location}" if user.location.is_known else ""
-    return f"a use of {inner.name} by {user.name}{place}"
+    return f"a use of {op.name} by {user.name}{place}"
 
 
 @constraint("inner values that nothing else uses", _used)
 def self_contained(found: Match) -> bool:
     """What something else uses has to be computed anyway."""
-    return _outside_use(found, set(found.ops.values())) is None
+    return is_self_contained(found.ops.values(), found.root.results)
 
 
 def same_type(*names: str) -> Constraint:
