@@ -111,8 +111,11 @@ def opt(
         bool, typer.Option("--check", help="evaluate before and after each pass; exit with status 1 if answers differ")
     ] = False,
     promise: Annotated[
-        PromiseOption, typer.Option("--promise", help="what --check compares; see tx8ir.testing.observe")
-    ] = PromiseOption.BITS,
+        PromiseOption | None,
+        typer.Option(
+            "--promise", help="what --check holds all passes to; else each to its own (tx8ir.testing.observe)"
+        ),
+    ] = None,
     explain_pattern: Annotated[
         str, typer.Option("--explain", metavar="PATTERN", help="say, for each operation, why the pattern (not) matches")
     ] = "",
@@ -150,7 +153,8 @@ def opt(
                     continue
                 if check:
                     program.verify()
-                    found = check_pipeline(program, manager, promise=Promise(promise.value)) if manager.passes else None
+                    held_to = None if promise is None else Promise(promise.value)
+                    found = check_pipeline(program, manager, promise=held_to) if manager.passes else None
                     if found is not None and not found.passed:
                         typer.echo(str(found), err=True)
                         differs = True
