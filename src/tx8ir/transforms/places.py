@@ -394,8 +394,6 @@ class Places:
             if place is not None and place.root is value
         }
         self._gather(storages)
-        needed = self._leading_to([value for value in self._moved if value in storages and storages[value].writes])
-        self._forget([value for value in self._moved if value not in needed], storages)
         self._forget(
             [t for s in storages.values() if s.moves and not self._may_move(s) for t in self._targets(s)], storages
         )
@@ -406,18 +404,6 @@ class Places:
             position, loop = storage.last_write
             if position < storage.first_escape and not self._repeats(loop, storage, storage.first_escape):
                 self.owned[root] = storage
-
-    def _leading_to(self, moved: Sequence[Value]) -> set[Value]:
-        """These moved tensors, and those that they come from."""
-        found: set[Value] = set()
-        work = list(moved)
-        while work:
-            value = work.pop()
-            if value not in found:
-                found.add(value)
-                places = [self.places.get(passing.value) for passing in self._incoming[value]]
-                work += [place.root for place in places if place is not None and place.root in self._moved]
-        return found
 
     def _gather(self, storages: dict[Value, Storage]) -> None:
         """Note the uses of each storage."""
