@@ -174,9 +174,9 @@ def test_operations_know_the_call_they_come_from(run) -> None:
 
 def _seconds(program: Program, **options: int) -> tuple[float, dict[str, int]]:
     inlining = Inline(**options)
-    start = time.perf_counter()
+    start = time.process_time()
     inlining.run(program)
-    seconds = time.perf_counter() - start
+    seconds = time.process_time() - start
     program.verify()
     return seconds, dict(inlining.statistics)
 
@@ -247,7 +247,7 @@ MOTIFS = [call_step, call_of_blocks]
 
 @pytest.mark.parametrize("pipeline", ["inline", "inline{max-ops=2}"])
 def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    campaign(twice(pipeline), tensor_programs(EVERYTHING, steps=MOTIFS), examples=100, changed=1 / 3)
+    campaign(twice(pipeline), tensor_programs(EVERYTHING, steps=MOTIFS), examples=40, changed=1 / 3)
 
 
 @pytest.mark.nightly

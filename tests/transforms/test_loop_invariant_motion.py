@@ -245,9 +245,9 @@ def test_a_thousand_loops_inside_one_another() -> None:
         func.ReturnOp([outermost.outputs[0]])
     program.verify()
     motion = LoopInvariantMotion()
-    start = time.perf_counter()
+    start = time.process_time()
     motion.run(program)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert motion.statistics == {"hoisted": 2 * 1001}
     program.verify()
 
@@ -258,9 +258,9 @@ def test_two_thousand_carried_values_in_a_chain(build) -> None:
         lambda x, y: counted(2, [x] * 2000, lambda *values: [*values[1:], pd.add(values[0], y)]).outputs[1:2], F, F
     )
     motion = LoopInvariantMotion()
-    start = time.perf_counter()
+    start = time.process_time()
     motion.run(program)
-    assert time.perf_counter() - start < 4
+    assert time.process_time() - start < 4
     assert motion.statistics == {"hoisted": 2}
 
 

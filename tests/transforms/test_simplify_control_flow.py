@@ -344,9 +344,9 @@ def test_what_blocks_decide_for_regions_and_regions_for_blocks(run) -> None:
 
 def _timed(program: Program, limit: float) -> dict[str, int]:
     simplify = SimplifyControlFlow()
-    start = time.perf_counter()
+    start = time.process_time()
     simplify.run(program)
-    assert time.perf_counter() - start < limit
+    assert time.process_time() - start < limit
     program.verify()
     return dict(simplify.statistics)
 

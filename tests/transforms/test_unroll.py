@@ -265,9 +265,9 @@ def test_a_thousand_loops_inside_one_another(build) -> None:
 
     program = build(body, F)
     unroll = Unroll(max_ops=300)
-    start = time.perf_counter()
+    start = time.process_time()
     unroll.run(program)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     program.verify()
     assert unroll.statistics["unrolled"] > 10
 
@@ -285,9 +285,9 @@ def test_ten_thousand_operations(build) -> None:
         F,
     )
     unroll = Unroll(max_trips=10, max_ops=20_000)
-    start = time.perf_counter()
+    start = time.process_time()
     unroll.run(program)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
     assert names(program).count("pd.relu") == 10_000
 
 
@@ -317,7 +317,7 @@ def counted_loop(writer: Writer) -> Sequence[Value]:
 
 @pytest.mark.parametrize("pipeline", ["unroll", "unroll{max-trips=2 factor=2}"])
 def test_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=[counted_loop]), examples=25, changed=0.6)
+    campaign(pipeline, tensor_programs(EVERYTHING, steps=[counted_loop]), examples=20, changed=0.6)
 
 
 @pytest.mark.nightly

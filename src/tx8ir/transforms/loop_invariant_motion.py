@@ -51,8 +51,9 @@ class LoopInvariantMotion(OperationPass):
 
     Assumes: nothing. Loops made of `cf` branches are left alone.
     Guarantees: no loop has any of the above. Idempotent. An operation that moves from an `after` region runs once where
-    it may not have run at all. Cost: O(operations + uses), once more for each loop that an operation leaves; in nested
-    loops also the storages touched in each. Statistics: `hoisted` (operations), `transparent` (arguments removed),
+    it may not have run at all. Cost: O(operations + uses) for each round, once more for each loop that an operation
+    leaves; in nested loops also the storages touched in each. After a round in which values went there is another one,
+    if there are several loops. Statistics: `hoisted` (operations), `transparent` (arguments removed),
     `forwarded` (passed values removed).
 
     The motion is that of Aho, Sethi and Ullman (Compilers, 1986, §10.7), on structured loops as in MLIR's
@@ -63,8 +64,13 @@ class LoopInvariantMotion(OperationPass):
     aliases: ClassVar[tuple[str, ...]] = ("licm",)
 
     def run_on(self, root: Operation, program: Program) -> None:
-        if not any(isinstance(op, scf.WhileOp) for op in root.walk()):
-            return
+        loops = sum(isinstance(op, scf.WhileOp) for op in root.walk())
+        while loops and self._round(root, program) and loops > 1:
+            self.analyses.invalidate(within=root)
+
+    def _round(self, root: Operation, program: Program) -> bool:
+        """All loops once; whether values went, so that loops inside others may start with one that they yield."""
+        before = self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0)
         surroundings = _Surroundings(self, program)
         surroundings.scan(root)
         for op in surroundings.inner_first:
@@ -72,6 +78,7 @@ class LoopInvariantMotion(OperationPass):
             if isinstance(op, scf.WhileOp):
                 around = _Motion(self, surroundings, op).run()
             surroundings.facts[around] = surroundings.summary(around)
+        return self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0) > before
 
 
 @attrs.frozen
