@@ -17,9 +17,9 @@ from tx8ir.core import Builder, Program, Value, VTensorType, f32
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.interpreter import EvaluationError
 from tx8ir.testing import Promise, assert_preserves, check, draw_inputs, observe
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing.campaign import campaign, for_each_program
 from tx8ir.testing.inputs import FLAVOURS
-from tx8ir.testing.programs import LOWERABLE, VALUES, Writer, tensor_programs
+from tx8ir.testing.programs import LOWERABLE, VALUES, Level, Writer, tensor_programs
 
 SUBTRACT = """
 module {
@@ -180,6 +180,34 @@ module {
     assert not check(tx8ir.parse(text), lambda p: in_halves(p, 1.0001), promise=Promise.ROUNDING, inputs=inputs).passed
 
 
+def test_each_pass_is_held_to_its_own_promise_against_the_program_it_is_given() -> None:
+    pipeline = "convert-dtype{dtype=bf16},cse"
+    result = check(tx8ir.parse(SUBTRACT), pipeline)
+    assert result.promises == (Promise.FORMATS, Promise.BITS)
+    assert result.passed
+    assert "answers are the same (formats, bits)" in str(result)
+    found = check(tx8ir.parse(SUBTRACT), pipeline, promise=Promise.BITS).counterexample
+    assert found is not None
+    assert found.failure.stage.name == "convert-dtype{dtype=bf16}"
+    assert "promise=Promise.BITS" in found.script
+
+
+def test_checks_and_counterexamples_show_in_notebooks() -> None:
+    result = check(tx8ir.parse(SUBTRACT), ["canonicalize", swap_operands, "dce"])
+    assert str(result.table).splitlines()[2:] == [
+        "  canonicalize   bits     kept",
+        "  swap_operands  bits     broken",
+        "  dce            bits     not tried",
+    ]
+    assert repr(result).startswith("<PipelineCheck of 3 passes: pass 'swap_operands' changes an answer: ")
+    found = result.counterexample
+    assert found is not None
+    assert repr(found).startswith("<Counterexample of 1 operation and 1 pass: pass 'swap_operands' ")
+    html = result._repr_html_()
+    for part in ("not tried", "pd.subtract", "<details>", "assert_preserves(swap_operands, program, inputs=inputs)"):
+        assert part in html
+
+
 def test_the_script_of_a_counterexample_fails_in_the_same_way(tmp_path: Path) -> None:
     (tmp_path / "swapping.py").write_text(SWAPPING, encoding="utf-8")
     (tmp_path / "search.py").write_text(
@@ -203,7 +231,17 @@ def test_the_script_of_a_counterexample_fails_in_the_same_way(tmp_path: Path) ->
         pd.InplaceOp,
         *(
             pytest.param(kind, marks=pytest.mark.nightly)
-            for kind in (scf.WhileOp, cf.CondBranchOp, func.CallOp, builtin.CombineOp, builtin.SetParameterOp)
+            for kind in (
+                scf.WhileOp,
+                cf.CondBranchOp,
+                func.CallOp,
+                builtin.CombineOp,
+                builtin.MakeDictOp,
+                builtin.GetCombineParameterOp,
+                builtin.SetParameterOp,
+                pd.FeedOp,
+                pd.FetchOp,
+            )
         ),
     ],
     ids=lambda kind: kind.__name__,
@@ -222,11 +260,13 @@ def test_programs_can_be_evaluated_and_printed(program: Program) -> None:
     assert str(tx8ir.parse(str(program))) == str(program)
 
 
-@settings(max_examples=10, suppress_health_check=list(HealthCheck))
-@given(tensor_programs(LOWERABLE, level="tx8be", max_ops=6))
-def test_backend_graphs_can_be_evaluated(program: Program) -> None:
-    assert any(op.name.startswith("tx8be.") for op in program.module.walk())
-    observe(program, draw_inputs(program))
+@pytest.mark.parametrize("level", ["tx8be", "layouts", "groups", "placed"])
+def test_backend_graphs_can_be_evaluated(level: Level) -> None:
+    programs: list[Program] = []
+    for_each_program(tensor_programs(LOWERABLE, level=level, max_ops=6), 8, programs.append)
+    for program in programs:
+        assert any(op.name.startswith("tx8be.") for op in program.module.walk())
+        observe(program, draw_inputs(program))
 
 
 def test_a_program_that_cannot_be_evaluated_is_no_counterexample() -> None:
