@@ -82,6 +82,35 @@ def test_calls_known_branches_and_storage_are_gone_before_the_backend(golden) ->
     assert check(program).passed
 
 
+LOOP = """
+module {
+  func.func @main(%x: !pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32> {
+    %0 = "pd.full"() {dtype = i32, shape = array<i64>, value = 0.0 : f64} : () -> !pd.vtensor<i32>
+    %1 = "scf.while"(%0) ({
+    ^bb0(%i: !pd.vtensor<i32>):
+      %2 = "pd.full"() {dtype = i32, shape = array<i64>, value = 20.0 : f64} : () -> !pd.vtensor<i32>
+      %3 = "pd.less_than"(%i, %2) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i1>
+      "scf.condition"(%3, %i) : (!pd.vtensor<i1>, !pd.vtensor<i32>) -> ()
+    }, {
+    ^bb0(%i: !pd.vtensor<i32>):
+      %2 = "pd.tanh_"(%x) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
+      %3 = "pd.full"() {dtype = i32, shape = array<i64>, value = 1.0 : f64} : () -> !pd.vtensor<i32>
+      %4 = "pd.add"(%i, %3) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i32>
+      "scf.yield"(%4) : (!pd.vtensor<i32>) -> ()
+    }) : (!pd.vtensor<i32>) -> !pd.vtensor<i32>
+    return %x : !pd.tensor<2x8xf32>
+  }
+}
+"""
+
+
+def test_a_loop_that_counts_is_written_out() -> None:
+    program = tx8ir.parse(LOOP)
+    assert check(program).passed
+    PassManager.parse("prepare").run(program)
+    assert [op.name for op in program.module.walk() if op.name.startswith(("pd.tanh", "scf."))] == ["pd.tanh"] * 20
+
+
 def test_a_branch_on_an_input_is_an_error_that_names_it() -> None:
     known = '%0 = "builtin.constant"() {value = dense<true> : !pd.vtensor<i1>} : () -> !pd.vtensor<i1>'
     assert known in CONTROL

@@ -34,6 +34,7 @@ from .sccp import Sccp
 from .simplify_control_flow import SimplifyControlFlow
 from .split_large_ops import SplitLargeOps
 from .to_value_semantics import ToValueSemantics
+from .unroll import Unroll
 
 _PASSES: Final[tuple[tuple[type[Pass], bool], ...]] = (
     (Inline, True),
@@ -42,6 +43,7 @@ _PASSES: Final[tuple[tuple[type[Pass], bool], ...]] = (
     (FoldCopies, True),
     (Sccp, True),
     (SimplifyControlFlow, True),
+    (Unroll, True),
     (RecognizeGelu, False),
     (RecognizeLayerNorm, False),
     (RecognizeRmsNorm, False),
@@ -68,8 +70,12 @@ REQUIRED: Final = frozenset(kind.name for kind, required in _PASSES if required)
 """Those of `PREPARATION` without which a program may have a form that the TX8 backend does not take. The others make
 the graph smaller or faster."""
 
-OPTIONS: Final[Mapping[str, str]] = {"fuse-elementwise": "horizontal=false", "split-large-ops": "joins=false"}
-"""Options of passes, as text. A group on the chip stores one result, so horizontal fusion would bring nothing; sharding
-cuts what `split-large-ops` could join."""
+OPTIONS: Final[Mapping[str, str]] = {
+    "unroll": "max-trips=64",
+    "split-large-ops": "joins=false",
+    "fuse-elementwise": "horizontal=false",
+}
+"""Options of passes, as text. A loop that stays cannot be compiled, so more than the usual are unrolled; sharding cuts
+what `split-large-ops` could join; a group on the chip stores one result, so horizontal fusion would bring nothing."""
 
 register_pipeline("prepare", ",".join(f"{p}{{{OPTIONS[p]}}}" if p in OPTIONS else p for p in PREPARATION))
