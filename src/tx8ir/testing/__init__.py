@@ -5,6 +5,8 @@
 - `first_divergence`: the first value that the chip holds otherwise than the interpreter, and the instruction.
 - `Inspector`: a debugger that shows values of the graph by their names, from SPM or DDR.
 - `programs`: Hypothesis strategies for tensor programs that can be evaluated (needs the extra `test`).
+- `campaign`: many generated programs through one pass (needs the extra `test`).
+- `broken`: passes that are wrong, to measure the oracle and the programs with (needs the extra `test`).
 - `strategies`: Hypothesis strategies for types, attributes and whole programs (needs the extra `test`).
 - `dialect`: a small dialect with one of everything an operation can have, and a context that knows it.
 """
