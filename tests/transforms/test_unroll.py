@@ -323,4 +323,4 @@ def test_programs_keep_their_answers(pipeline: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.parametrize("pipeline", ["unroll", "unroll{max-trips=2 factor=2}"])
 def test_many_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=[counted_loop]), examples=2500, changed=0.6)
+    campaign(pipeline, tensor_programs(EVERYTHING, steps=[counted_loop]), examples=5000, changed=0.6)
