@@ -77,9 +77,12 @@ def plain(
     return pd.multiply(x, pd.pow(pd.scale(mean, bias=1e-6), y=root))
 
 
-def sum_of_squares(x: Value) -> Operation:
+def sum_of_squares(x: Value, divisor: float = 0.0) -> Operation:
     """The norm of vectors, not the root mean square."""
-    return pd.multiply(x, pd.rsqrt(pd.scale(pd.sum(pd.square(x), axis=(2,), keepdim=True), bias=1e-6)))
+    total = pd.sum(pd.square(x), axis=(2,), keepdim=True).out
+    if divisor:
+        total = pd.divide(total, pd.full(shape=(), value=divisor, dtype=f32)).out
+    return pd.multiply(x, pd.rsqrt(pd.scale(total, bias=1e-6)))
 
 
 def used(x: Value) -> list[Operation]:
@@ -102,7 +105,12 @@ NEAR_MISSES: dict[str, tuple[Any, Callable[..., Any], str]] = {
     "the mean of another value": (T, lambda x: plain(x, of=pd.exp(x).out), "'x': expected the same value in both"),
     "a third moment": (T, lambda x: plain(x, exponent=3.0), "attribute 'y': expected 2.0, found 3.0"),
     "another root": (T, lambda x: plain(x, root=-1.0), "attribute 'y': expected -0.5, found -1.0"),
-    "a sum": (T, sum_of_squares, "found pd.sum"),
+    "a sum": (T, sum_of_squares, "kind: expected pd.mean, found pd.sum"),
+    "a sum divided by another number": (
+        T,
+        lambda x: sum_of_squares(x, 3.0),
+        "expected sums divided by the number of elements, found mean is 0.33333333 times the sum of 4",
+    ),
     "a used square": (T, used, "expected inner values that nothing else uses, found a use of pd.square by pd.log"),
     "storage": (TensorType(T.shape, f32), plain, "expected values (vtensors) only, found !pd.tensor<2x3x4xf32>"),
     "an epsilon that may be written": (

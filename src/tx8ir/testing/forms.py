@@ -164,6 +164,13 @@ class Forms:
             lambda: pd.expand(pd.unsqueeze(op(x, axis=axes), axis=axes), shape=kind.shape),
         )
 
+    def mean(self, x: Value, axes: Sequence[int]) -> Value:
+        """A mean that broadcasts with `x`."""
+        count = math.prod(ranked(x).shape[axis] for axis in axes)
+        return self.one_of(
+            lambda: self.kept(pd.mean, x, axes), lambda: self.times(self.kept(pd.sum, x, axes), 1 / count)
+        )
+
     # --- operations ------------------------------------------------------------------------------------------------
 
     def _half_of_one_plus(self, x: Value, bent: Value) -> Value:
@@ -203,7 +210,7 @@ class Forms:
 
     def _variance(self, x: Value, axes: Sequence[int], epsilon: float) -> Value:
         """Mean(x^2) + epsilon."""
-        mean = self.kept(pd.mean, self.square(x), axes)
+        mean = self.mean(self.square(x), axes)
         return self.one_of(
             lambda: self.commuted(pd.add, mean, self.full(epsilon)), lambda: pd.scale(mean, bias=epsilon)
         )
@@ -237,7 +244,7 @@ class Forms:
         bias: Value | None = None,
     ) -> Value:
         """(x - mean) / sqrt(variance + epsilon) * scale + bias."""
-        mean = self.kept(pd.mean, x, axes)
+        mean = self.mean(x, axes)
         if scale is not None and bias is not None and self.choose(4) == 3:
             variance = self._variance(pd.subtract(x, mean).out, axes, epsilon)
             factor = self.commuted(pd.multiply, self.reciprocal_root(variance), scale)

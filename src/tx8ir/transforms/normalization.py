@@ -1,7 +1,8 @@
-"""What the recognizers of normalisations have in common: epsilon, trailing axes, and weights that become operands."""
+"""What the recognizers of normalisations have in common: means, epsilon, and weights that become operands."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,24 @@ from tx8ir.dialects import pd
 
 from .constraints import Constraint
 from .declarative import Attr, Match, Node, Number, OneOf, Pattern
+from .idioms import is_number, kept
 from .rewriter import Rewriter
+
+
+def mean(x: Pattern, name: str) -> OneOf:
+    """The mean of `x`, which broadcasts with it (`idioms.kept`); or the sum, divided by a number (see `means`).
+
+    Args:
+        x: of what.
+        name: what the match calls the reduction.
+    """
+    total = kept(pd.SumOp, x, name)
+    return OneOf(
+        kept(pd.MeanOp, x, name),
+        Node(pd.DivideOp, total, Number(f"{name}_count")),
+        Node(pd.MultiplyOp, total, Number(f"{name}_share")),
+        Node(pd.ScaleOp, total, attributes={"scale": Attr(f"{name}_share"), "bias": 0.0}),
+    )
 
 
 def plus_epsilon(x: Pattern) -> OneOf:
@@ -32,9 +50,13 @@ def _axes(op: Operation) -> tuple[int, ...]:
     return op.axes
 
 
-def _rank(value: Value) -> int:
+def _shape(value: Value) -> tuple[int, ...]:
     assert isinstance(value.type, RankedTensor)
-    return value.type.rank
+    return value.type.shape
+
+
+def _rank(value: Value) -> int:
+    return len(_shape(value))
 
 
 def begin_axis(found: Match, mean: str) -> int:
@@ -42,9 +64,41 @@ def begin_axis(found: Match, mean: str) -> int:
     return _axes(found.ops[mean])[0]
 
 
-def over_trailing_axes(*means: str) -> Constraint:
-    """The reductions of these names are over the same axes, from one of them to the last."""
+def means(*names: str) -> tuple[Constraint, Constraint]:
+    """What `mean` has matched under these names are means, over the same axes, from one of them to the last."""
+    return _counted(*names), _over_trailing_axes(*names)
 
+
+def _counted(*names: str) -> Constraint:
+    def count(found: Match, name: str) -> int:
+        op = found.ops[name]
+        return math.prod(_shape(op.operands[0])[axis] for axis in _axes(op))
+
+    def share(found: Match, name: str) -> float:
+        divisor = found.constants.get(f"{name}_count")
+        if divisor is not None:
+            return 1 / divisor if divisor else math.inf
+        return found.constants.get(f"{name}_share", found.attributes.get(f"{name}_share"))
+
+    def wrong(found: Match) -> str | None:
+        for name in names:
+            op = found.ops[name]
+            kind = op.results[0].type
+            assert isinstance(kind, RankedTensor)
+            n = count(found, name)
+            if isinstance(op, pd.SumOp) and (n <= 0 or not is_number(share(found, name), 1 / n, kind.element)):
+                return name
+        return None
+
+    def shown(found: Match) -> str:
+        name = wrong(found)
+        assert name is not None
+        return f"{name} is {share(found, name):.8g} times the sum of {count(found, name)}"
+
+    return Constraint("sums divided by the number of elements", lambda found: wrong(found) is None, shown)
+
+
+def _over_trailing_axes(*means: str) -> Constraint:
     def holds(found: Match) -> bool:
         axes = {_axes(found.ops[name]) for name in means}
         rank = _rank(found.ops[means[0]].operands[0])
@@ -57,11 +111,6 @@ def over_trailing_axes(*means: str) -> Constraint:
     return Constraint("means over the same trailing axes", holds, shown)
 
 
-def _normalized_shape(value: Value, begin: int) -> tuple[int, ...]:
-    assert isinstance(value.type, RankedTensor)
-    return value.type.shape[begin:]
-
-
 def fits_normalized(weight: str, begin: Callable[[Match], int], norm: str = "") -> Constraint:
     """The value called `weight` has the shape of the axes that are normalised, after leading axes of extent 1.
 
@@ -72,7 +121,7 @@ def fits_normalized(weight: str, begin: Callable[[Match], int], norm: str = "") 
     """
 
     def normalized(found: Match) -> tuple[int, ...]:
-        return _normalized_shape(found.root.results[0], begin(found))
+        return _shape(found.root.results[0])[begin(found) :]
 
     def holds(found: Match) -> bool:
         kind, wanted = found[weight].type, normalized(found)
@@ -92,7 +141,7 @@ def fits_normalized(weight: str, begin: Callable[[Match], int], norm: str = "") 
 def fitted(found: Match, weight: str, begin: int, rewriter: Rewriter) -> Value:
     """The value called `weight` without leading axes of extent 1."""
     value = found[weight]
-    wanted = _normalized_shape(found.root.results[0], begin)
+    wanted = _shape(found.root.results[0])[begin:]
     return value if _rank(value) == len(wanted) else rewriter.insert(pd.ReshapeOp(value, shape=wanted)).out
 
 

@@ -11,7 +11,7 @@ from tx8ir.dialects import pd
 
 from .constraints import Constraint
 from .declarative import Match, Node, OneOf, Rule, Var
-from .idioms import kept, reciprocal_root, root, square
+from .idioms import reciprocal_root, root, square
 from .normalization import (
     begin_axis,
     begins_as_norm,
@@ -19,7 +19,8 @@ from .normalization import (
     epsilon_of,
     fits_normalized,
     fitted,
-    over_trailing_axes,
+    mean,
+    means,
     plus_epsilon,
 )
 from .pass_manager import register_pass
@@ -27,9 +28,9 @@ from .recognition import FUSIBLE, Recognizer, same_type
 from .rewriter import Rewriter
 
 _x, _weight, _bias = Var("x"), Var("weight"), Var("bias")
-_mean = kept(pd.MeanOp, _x, "mean")
+_mean = mean(_x, "mean")
 _centred = Node(pd.SubtractOp, _x, _mean)
-_variance = plus_epsilon(kept(pd.MeanOp, square(OneOf(_centred, Node(pd.SubtractOp, _x, _mean))), "variance"))
+_variance = plus_epsilon(mean(square(OneOf(_centred, Node(pd.SubtractOp, _x, _mean))), "variance"))
 _inverse = reciprocal_root(_variance)
 _inverse_weight = Node(pd.MultiplyOp, _inverse, _weight)
 
@@ -80,13 +81,13 @@ _SAME_AXES: Final = Constraint(
     lambda found: begin_axis(found, "mean") == begins_at(found.root),
     lambda found: f"mean from axis {begin_axis(found, 'mean')}, normalised from axis {begins_at(found.root)}",
 )
-_TRAILING: Final = over_trailing_axes("mean", "variance")
+_MEANS: Final = means("mean", "variance")
 
 layer_norm: Final = Rule(
     "layer-norm",
     OneOf(Node(pd.DivideOp, _centred, root(_variance)), Node(pd.MultiplyOp, _centred, _inverse)),
     _layer_norm,
-    where=[_TRAILING, *FUSIBLE, same_type("x")],
+    where=[*_MEANS, *FUSIBLE, same_type("x")],
     doc="(x - mean(x)) / sqrt(mean((x - mean(x))^2) + epsilon) → layer_norm(x)",
 )
 layer_norm_inner_scale: Final = Rule(
@@ -97,7 +98,7 @@ layer_norm_inner_scale: Final = Rule(
         Node(pd.MultiplyOp, _centred, _inverse_weight),
     ),
     _layer_norm,
-    where=[_TRAILING, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
+    where=[*_MEANS, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
     doc="the same, the weight multiplied with something inside",
 )
 layer_norm_folded: Final = Rule(
@@ -108,7 +109,7 @@ layer_norm_folded: Final = Rule(
         Node(pd.SubtractOp, _bias, Node(pd.MultiplyOp, _mean, _inverse_weight)),
     ),
     _layer_norm,
-    where=[_TRAILING, fits_normalized("weight", _begin), fits_normalized("bias", _begin), *FUSIBLE, same_type("x")],
+    where=[*_MEANS, fits_normalized("weight", _begin), fits_normalized("bias", _begin), *FUSIBLE, same_type("x")],
     doc="x * k + (bias - mean(x) * k) with k = weight / sqrt(mean((x - mean(x))^2) + epsilon)",
 )
 layer_norm_scale: Final = Rule(
@@ -129,7 +130,7 @@ layer_norm_of_rms_norm: Final = Rule(
     "layer-norm-of-rms-norm",
     Node(pd.RmsNormOp, _centred, ...),
     _of_rms_norm,
-    where=[over_trailing_axes("mean"), _SAME_AXES, *FUSIBLE],
+    where=[*means("mean"), _SAME_AXES, *FUSIBLE],
     doc="rms_norm(x - mean(x), weight) → layer_norm(x, weight)",
 )
 
@@ -141,10 +142,10 @@ class RecognizeLayerNorm(Recognizer):
 
     Over the last axis or several trailing ones. The square is a power, a product or `pd.square`, of the same
     difference or one computed again; the root divides, or its reciprocal multiplies; epsilon may be missing; means keep
-    their axes, or get them back by unsqueeze or reshape. Scale and bias may be missing, have leading axes of extent 1,
-    and the scale may be multiplied with the difference or with the reciprocal root first, as Keras does (`x * k +
-    (bias - mean(x) * k)`). Each is also taken over by a `pd.layer_norm` that has none. After Ba et al.,
-    arXiv:1607.06450, and what PyTorch, TensorFlow and the ONNX function body write.
+    their axes, or get them back by unsqueeze or reshape, or are sums divided by the number of elements. Scale and bias
+    may be missing, have leading axes of extent 1, and the scale may be multiplied with the difference or with the
+    reciprocal root first, as Keras does (`x * k + (bias - mean(x) * k)`). Each is also taken over by a `pd.layer_norm`
+    that has none. After Ba et al., arXiv:1607.06450, and what PyTorch, TensorFlow, JAX and ONNX function bodies write.
 
     A variance computed as mean(x^2) - mean(x)^2 is not recognised: it cancels where the mean is large, so that the
     values differ by more than rounding (and are not even positive).

@@ -11,7 +11,7 @@ from tx8ir.dialects import pd
 
 from .constraints import Constraint
 from .declarative import Match, Node, OneOf, Rule, Var
-from .idioms import kept, reciprocal_root, root, square
+from .idioms import reciprocal_root, root, square
 from .normalization import (
     begin_axis,
     begins_as_norm,
@@ -19,7 +19,8 @@ from .normalization import (
     epsilon_of,
     fits_normalized,
     fitted,
-    over_trailing_axes,
+    mean,
+    means,
     plus_epsilon,
 )
 from .pass_manager import register_pass
@@ -27,7 +28,7 @@ from .recognition import FUSIBLE, Recognizer, same_type
 from .rewriter import Rewriter
 
 _x, _weight = Var("x"), Var("weight")
-_mean_square = plus_epsilon(kept(pd.MeanOp, square(_x), "mean"))
+_mean_square = plus_epsilon(mean(square(_x), "mean"))
 _inverse = reciprocal_root(_mean_square)
 
 
@@ -50,13 +51,13 @@ def _with_weight(found: Match, rewriter: Rewriter) -> Operation:
 
 
 _UNSCALED: Final = Constraint("no weight", lambda op: op.norm_weight is None, lambda op: f"{op.norm_weight.type}")
-_TRAILING: Final = over_trailing_axes("mean")
+_MEANS: Final = means("mean")
 
 rms_norm: Final = Rule(
     "rms-norm",
     OneOf(Node(pd.MultiplyOp, _x, _inverse), Node(pd.DivideOp, _x, root(_mean_square))),
     _rms_norm,
-    where=[_TRAILING, *FUSIBLE, same_type("x")],
+    where=[*_MEANS, *FUSIBLE, same_type("x")],
     doc="x * rsqrt(mean(x^2) + epsilon) → rms_norm(x)",
 )
 rms_norm_inner_scale: Final = Rule(
@@ -67,7 +68,7 @@ rms_norm_inner_scale: Final = Rule(
         Node(pd.DivideOp, Node(pd.MultiplyOp, _x, _weight), root(_mean_square)),
     ),
     _rms_norm,
-    where=[_TRAILING, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
+    where=[*_MEANS, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
     doc="the same, the weight multiplied with something inside",
 )
 rms_norm_scale: Final = Rule(
@@ -86,9 +87,9 @@ class RecognizeRmsNorm(Recognizer):
 
     Over the last axis or several trailing ones. The square is a power, a product or `pd.square`; the root divides, or
     its reciprocal multiplies; epsilon may be missing; the mean keeps its axes, or gets them back by unsqueeze or
-    reshape. The weight may be missing, have leading axes of extent 1, and be multiplied with x or with the reciprocal
-    root first. A `pd.rms_norm` without a weight also takes one over. After Zhang and Sennrich, arXiv:1910.07467, and
-    how PyTorch models of the Llama and T5 families are exported.
+    reshape, or is a sum divided by the number of elements. The weight may be missing, have leading axes of extent 1,
+    and be multiplied with x or with the reciprocal root first. A `pd.rms_norm` without a weight also takes one over.
+    After Zhang and Sennrich, arXiv:1910.07467, and how models of the Llama and T5 families are exported.
 
     On the TX8 the operation is lowered as the arithmetic it was made of. Of `x - mean(x)` it becomes a `pd.layer_norm`
     by `recognize-layer-norm`, before or after.
