@@ -14,106 +14,51 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Final
 
 import attrs
 
 from tx8ir.core import (
     Branch,
     DictType,
-    HasValueSemantics,
-    Inplace,
     ListType,
     Operation,
     ParameterAccess,
     Program,
-    Pure,
-    ReadOnly,
     RecursiveEffects,
     TensorType,
     Terminator,
     TupleType,
     Type,
     Value,
-    ViewLike,
 )
-from tx8ir.dialects import builtin, func, pd, scf
+from tx8ir.dialects import func, scf
 
+from .alias_kinds import (
+    BRANCH,
+    CALL,
+    COMBINE,
+    DICT,
+    FEED,
+    FETCH,
+    FORWARD,
+    IF,
+    INPLACE,
+    NO_EFFECTS,
+    NOTHING,
+    OPAQUE,
+    PARAMETER,
+    READS,
+    RETURN,
+    SHARING,
+    TAKE,
+    VIEW,
+    WHILE,
+    YIELD,
+    Effects,
+    Kinds,
+    joined,
+)
 from .call_graph import components_callees_first
-
-(
-    _NOTHING, _READS, _INPLACE, _VIEW, _CALL, _RETURN, _IF, _WHILE, _YIELD, _PARAMETER, _FEED, _FETCH, _COMBINE,
-    _DICT, _TAKE, _FORWARD, _BRANCH, _OPAQUE,
-) = range(18)  # fmt: skip
-
-
-class _Kinds(dict[type[Operation], int]):
-    """What operations of a class do to storage; found on first sight."""
-
-    __slots__ = ()
-
-    def __missing__(self, cls: type[Operation]) -> int:
-        self[cls] = kind = _SPECIAL.get(cls, -1)
-        if kind < 0:
-            self[cls] = kind = _kind_by_traits(cls)
-        return kind
-
-
-_SPECIAL: Final[dict[type[Operation], int]] = {
-    func.CallOp: _CALL, func.ReturnOp: _RETURN, func.FuncOp: _NOTHING, builtin.ModuleOp: _NOTHING,
-    scf.IfOp: _IF, scf.WhileOp: _WHILE, scf.YieldOp: _YIELD, scf.ConditionOp: _YIELD,
-    pd.FeedOp: _FEED, pd.FetchOp: _FETCH, builtin.CombineOp: _COMBINE, builtin.MakeDictOp: _DICT,
-    builtin.SliceOp: _TAKE, builtin.GetItemOp: _TAKE, builtin.SplitOp: _COMBINE,
-    builtin.ToTensorOp: _READS, builtin.ToVTensorOp: _READS,
-}  # fmt: skip
-
-
-_SHARING: Final = frozenset((_VIEW, _INPLACE, _PARAMETER, _FEED, _COMBINE, _DICT, _TAKE))
-"""Kinds whose results are storage that was there before."""
-
-
-def _kind_by_traits(cls: type[Operation]) -> int:
-    traits, interfaces = cls.info.traits, cls.info.interfaces
-    if Inplace in traits:
-        return _INPLACE
-    if ViewLike in interfaces:
-        return _VIEW
-    if ParameterAccess in interfaces:
-        return _PARAMETER
-    if Branch in interfaces:
-        return _BRANCH
-    if HasValueSemantics in traits:
-        return _READS
-    if Pure in traits or ReadOnly in traits:
-        return _FORWARD
-    if Terminator in traits:
-        return _NOTHING
-    return _OPAQUE
-
-
-@attrs.frozen
-class Effects:
-    """What an operation, with everything inside it, may do.
-
-    Attributes:
-        reads: the storages it may read.
-        writes: the storages it may write.
-        opaque: it is not known: it may read and write every storage, and be seen from outside.
-        visible: it gives something to the outside (`pd.fetch`), in an order that is kept.
-    """
-
-    reads: frozenset[int] = frozenset()
-    writes: frozenset[int] = frozenset()
-    opaque: bool = False
-    visible: bool = False
-
-    @property
-    def none(self) -> bool:
-        """True for an operation that touches no storage and is not seen from outside."""
-        return not (self.reads or self.writes or self.opaque or self.visible)
-
-
-_NO_EFFECTS: Final = Effects()
 
 
 @attrs.frozen(eq=False)
@@ -162,7 +107,7 @@ class AliasAnalysis:
         self._parents: list[int] = []
         self._nodes: dict[Value, list[int]] = {}
         self._leaves: dict[Type, int] = {}
-        self._kinds = _Kinds()
+        self._kinds = Kinds()
         self._effects: dict[Operation, Effects] = {}
         self._call_effects: dict[Operation, tuple[list[int], list[int], _Universe]] = {}
         self._of_function: dict[Operation, _Universe] = {}
@@ -225,7 +170,7 @@ class AliasAnalysis:
 
     def _made(self, op: Operation) -> frozenset[int]:
         """The storages that come into being with `op`: nothing that touches them may go before it."""
-        shares = self._kinds[op.__class__] in _SHARING
+        shares = self._kinds[op.__class__] in SHARING
         return frozenset() if shares else self._known(op.results)
 
     def is_written(self, value: Value) -> bool:
@@ -353,36 +298,36 @@ class AliasAnalysis:
         kinds = self._kinds
         for op in function.walk():
             kind = kinds[op.__class__]
-            if kind != _NOTHING:
+            if kind != NOTHING:
                 self._link(op, kind, universe)
 
     def _link(self, op: Operation, kind: int, universe: _Universe) -> None:
         """Merge what `op` connects, and note what it reads and writes in its function."""
-        if kind == _READS:
+        if kind == READS:
             universe.read += self._of_all(op.operands)
             for result in op.results:
                 self._of(result)
-        elif kind == _INPLACE:
+        elif kind == INPLACE:
             written = self._of(op.operands[0])
             self._union_each(self._of(op.results[0]), written)
             universe.written += written
             universe.read += self._of_all(op.operands)
-        elif kind == _VIEW:
+        elif kind == VIEW:
             base = self._of(op.operands[0])
             for result in op.results:
                 self._union_each(self._of(result), base)
-        elif kind == _CALL:
+        elif kind == CALL:
             self._link_call(op, universe)
-        elif kind == _RETURN:
+        elif kind == RETURN:
             function = op.parent_op
             if function is not None and function in universe.arguments:
                 returned = self._of_all(op.operands)
                 if function in universe.results:  # several returns, in a function of several blocks
                     self._union_each(universe.results[function], returned)
                 universe.results[function] = returned
-        elif kind == _IF:
+        elif kind == IF:
             self._link_region_ends(op, op.results)
-        elif kind == _WHILE:
+        elif kind == WHILE:
             before, after = op.regions[0].block, op.regions[1].block
             carried, passed = self._of_all(op.operands), self._of_all(op.results)
             self._union_each(carried, self._of_all(before.args))
@@ -390,25 +335,25 @@ class AliasAnalysis:
             if before.last_op is not None and after.last_op is not None:
                 self._union_each(passed, self._of_all(before.last_op.operands[1:]))
                 self._union_each(carried, self._of_all(after.last_op.operands))
-        elif kind == _YIELD:
+        elif kind == YIELD:
             universe.read += self._of_all(op.operands[:1]) if isinstance(op, scf.ConditionOp) else []
-        elif kind == _PARAMETER:
+        elif kind == PARAMETER:
             self._link_parameters(op, universe)
-        elif kind == _FEED:
+        elif kind == FEED:
             node = self._name(universe, "feed", op.attributes["name"].value)
             for result in self._of_all(op.results):
                 self._union(result, node)
             universe.read.append(node)
-        elif kind == _FETCH:
+        elif kind == FETCH:
             universe.read += self._of_all(op.operands)
             universe.visible = True
-        elif kind == _COMBINE:  # a list of the operands, or the elements of a list
+        elif kind == COMBINE:  # a list of the operands, or the elements of a list
             self._union_each(self._of_all(op.operands), self._of_all(op.results))
-        elif kind == _DICT:
+        elif kind == DICT:
             self._link_dictionary(op)
-        elif kind == _TAKE:
+        elif kind == TAKE:
             self._link_element(op)
-        elif kind == _BRANCH:
+        elif kind == BRANCH:
             branch = op.interface(Branch)
             for index, block in enumerate(op.successors):
                 if branch is not None:
@@ -464,7 +409,7 @@ class AliasAnalysis:
         for node in nodes[1:]:
             self._union(nodes[0], node)
         universe.read += self._of_all(op.operands)
-        if kind == _OPAQUE and RecursiveEffects not in op.info.traits:
+        if kind == OPAQUE and RecursiveEffects not in op.info.traits:
             universe.written += nodes
             universe.opaque = universe.opaque or not (op.regions and not nodes)
             universe.visible = universe.visible or not op.regions
@@ -555,9 +500,7 @@ class AliasAnalysis:
         for region in op.regions:
             for block in region.blocks:
                 parts += [self._inner_effects(inner) for inner in block]
-        reads = frozenset[int]().union(*(p.reads for p in parts))
-        writes = frozenset[int]().union(*(p.writes for p in parts))
-        return Effects(reads, writes, any(p.opaque for p in parts), any(p.visible for p in parts))
+        return joined(parts)
 
     def _inner_effects(self, op: Operation) -> Effects:
         """Effects of an operation inside one that is asked for; those deeper down are gathered without recursion."""
@@ -568,32 +511,27 @@ class AliasAnalysis:
             if inner not in self._effects:
                 parts = [self._own_effects(inner)]
                 parts += [self.effects(o) for r in inner.regions for b in r.blocks for o in b]
-                self._effects[inner] = Effects(
-                    frozenset[int]().union(*(p.reads for p in parts)),
-                    frozenset[int]().union(*(p.writes for p in parts)),
-                    any(p.opaque for p in parts),
-                    any(p.visible for p in parts),
-                )
+                self._effects[inner] = joined(parts)
         return self._effects[op]
 
     def _own_effects(self, op: Operation) -> Effects:
         """What `op` does itself."""
         kind = self._kinds[op.__class__]
-        if kind in (_NOTHING, _VIEW, _COMBINE, _DICT, _TAKE, _BRANCH, _RETURN, _IF, _WHILE):
-            if kind == _IF or isinstance(op, Branch):
+        if kind in (NOTHING, VIEW, COMBINE, DICT, TAKE, BRANCH, RETURN, IF, WHILE):
+            if kind == IF or isinstance(op, Branch):
                 return Effects(self._known(op.operands[:1]))
-            return _NO_EFFECTS
-        if kind in (_READS, _FORWARD, _YIELD):
+            return NO_EFFECTS
+        if kind in (READS, FORWARD, YIELD):
             reads = self._known(op.operands)
-            return Effects(reads) if reads else _NO_EFFECTS
-        if kind == _INPLACE:
+            return Effects(reads) if reads else NO_EFFECTS
+        if kind == INPLACE:
             return Effects(self._known(op.operands), self._known(op.operands[:1]))
-        if kind == _FETCH:
+        if kind == FETCH:
             return Effects(self._known(op.operands), visible=True)
-        if kind == _CALL:
+        if kind == CALL:
             return self._effects_of_call(op)
         universe = self._universe_at(op)
-        if kind == _FEED:
+        if kind == FEED:
             return Effects(self._roots([universe.names["feed", op.attributes["name"].value]]))
         access = op.interface(ParameterAccess)
         if access is not None:

@@ -298,11 +298,13 @@ class Places:
             self._writes.append((cast(pd.InplaceOp, op), self._at, self._loop))
             self._uses += [(use.value, self._at, False) for use in uses if use.index]
         elif kind is _Kind.CALL:
+            analysis = self._analysis()
+            given_back = frozenset[int]().union(*map(analysis.storages, op.results))
             for use in uses:
-                if any(self._analysis().may_alias(use.value, result) for result in op.results):
-                    self._escapes.append((use.value, self._at))
-                else:
+                if given_back.isdisjoint(analysis.storages(use.value)):
                     self._uses.append((use.value, self._at, True))
+                else:
+                    self._escapes.append((use.value, self._at))
         elif kind is _Kind.CONTROL:
             given = values_given(op)
             for use in uses:

@@ -22,7 +22,7 @@ from tx8ir.core import (
 from tx8ir.core.attributes import EMPTY_DICT
 from tx8ir.core.dominance import immediate_dominators
 from tx8ir.core.operation import create_unchecked
-from tx8ir.dialects import builtin, func, pd
+from tx8ir.dialects import builtin, cf, func, pd
 
 from .alias import AliasAnalysis
 from .copies import read_before, tensor_after
@@ -50,7 +50,8 @@ class ToValueSemantics(Pass):
 
     Storage stays written by `pd.assign_` when it exists outside of the function (arguments, parameters, inputs), when
     it is written after a name for it was given away (to a list, a call that returns it, a branch or loop that chooses
-    between it and storage that is still used), and when it is chosen from such storage.
+    between it and storage that is still used), and when it is chosen from such storage; in a function with branches
+    of other dialects than `cf` always.
 
     Assumes: nothing. Blocks that the entry of a function does not reach are erased. Guarantees: no in-place operation
     but `pd.assign_` is left, none of storage that is owned and known; no operation with value semantics has a tensor
@@ -96,7 +97,7 @@ class ToValueSemantics(Pass):
             return known[0]
 
         for function in program.body:
-            if isinstance(function, func.FuncOp):
+            if isinstance(function, func.FuncOp) and _has_known_branches(function.body):
                 places = Places(function, analysis)
                 if places.owned:
                     StorageSsa(function, places, self.name).run()
@@ -205,6 +206,12 @@ def _rewrite_inplace(op: pd.InplaceOp, by: str) -> None:
     )  # types are those of `foo_`: its result has the type of its first operand
     block.insert_before(write, op)
     op.erase(by)
+
+
+def _has_known_branches(region: Region) -> bool:
+    """Whether all branches between its blocks are those of `cf`, whose operands `storage_ssa` can change."""
+    ends = [block.last_op for block in region.blocks]
+    return all(op is None or not op.successors or isinstance(op, (cf.BranchOp, cf.CondBranchOp)) for op in ends)
 
 
 def _erase_unreachable(region: Region, by: str) -> int:

@@ -1,0 +1,102 @@
+"""What operations do to storage: the kinds that the alias analysis tells apart, and the effects that it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import attrs
+
+from tx8ir.core import (
+    Branch,
+    HasValueSemantics,
+    Inplace,
+    Operation,
+    ParameterAccess,
+    Pure,
+    ReadOnly,
+    Terminator,
+    ViewLike,
+)
+from tx8ir.dialects import builtin, func, pd, scf
+
+(
+    NOTHING, READS, INPLACE, VIEW, CALL, RETURN, IF, WHILE, YIELD, PARAMETER, FEED, FETCH, COMBINE,
+    DICT, TAKE, FORWARD, BRANCH, OPAQUE,
+) = range(18)  # fmt: skip
+
+
+class Kinds(dict[type[Operation], int]):
+    """What operations of a class do to storage; found on first sight."""
+
+    __slots__ = ()
+
+    def __missing__(self, cls: type[Operation]) -> int:
+        self[cls] = kind = _SPECIAL.get(cls, -1)
+        if kind < 0:
+            self[cls] = kind = _kind_by_traits(cls)
+        return kind
+
+
+_SPECIAL: Final[dict[type[Operation], int]] = {
+    func.CallOp: CALL, func.ReturnOp: RETURN, func.FuncOp: NOTHING, builtin.ModuleOp: NOTHING,
+    scf.IfOp: IF, scf.WhileOp: WHILE, scf.YieldOp: YIELD, scf.ConditionOp: YIELD,
+    pd.FeedOp: FEED, pd.FetchOp: FETCH, builtin.CombineOp: COMBINE, builtin.MakeDictOp: DICT,
+    builtin.SliceOp: TAKE, builtin.GetItemOp: TAKE, builtin.SplitOp: COMBINE,
+    builtin.ToTensorOp: READS, builtin.ToVTensorOp: READS,
+}  # fmt: skip
+
+
+SHARING: Final = frozenset((VIEW, INPLACE, PARAMETER, FEED, COMBINE, DICT, TAKE))
+"""Kinds whose results are storage that was there before."""
+
+
+def _kind_by_traits(cls: type[Operation]) -> int:
+    traits, interfaces = cls.info.traits, cls.info.interfaces
+    if Inplace in traits:
+        return INPLACE
+    if ViewLike in interfaces:
+        return VIEW
+    if ParameterAccess in interfaces:
+        return PARAMETER
+    if Branch in interfaces:
+        return BRANCH
+    if HasValueSemantics in traits:
+        return READS
+    if Pure in traits or ReadOnly in traits:
+        return FORWARD
+    if Terminator in traits:
+        return NOTHING
+    return OPAQUE
+
+
+@attrs.frozen
+class Effects:
+    """What an operation, with everything inside it, may do.
+
+    Attributes:
+        reads: the storages it may read.
+        writes: the storages it may write.
+        opaque: it is not known: it may read and write every storage, and be seen from outside.
+        visible: it gives something to the outside (`pd.fetch`), in an order that is kept.
+    """
+
+    reads: frozenset[int] = frozenset()
+    writes: frozenset[int] = frozenset()
+    opaque: bool = False
+    visible: bool = False
+
+    @property
+    def none(self) -> bool:
+        """True for an operation that touches no storage and is not seen from outside."""
+        return not (self.reads or self.writes or self.opaque or self.visible)
+
+
+def joined(parts: Sequence[Effects]) -> Effects:
+    """The effects of several operations together."""
+    reads = frozenset[int]().union(*(part.reads for part in parts))
+    writes = frozenset[int]().union(*(part.writes for part in parts))
+    return Effects(reads, writes, any(part.opaque for part in parts), any(part.visible for part in parts))
+
+
+NO_EFFECTS: Final = Effects()
