@@ -149,3 +149,18 @@ def test_the_observer_sees_every_operation_in_the_working_precision():
 def test_an_unknown_precision_is_refused():
     with pytest.raises(ValueError, match="precision is 'fp32'; expected 'native' or 'fp64'"):
         Interpreter(identity("!pd.vtensor<1xf32>"), "fp32")
+
+
+def test_a_variable_takes_what_its_format_can_hold_of_fp64():
+    program = tx8ir.parse("""module {
+      func.func @main(%x: !pd.vtensor<2xf32>) -> () {
+        %y = "pd.square"(%x) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+        "builtin.set_parameter"(%y) {name = "w"} : (!pd.vtensor<2xf32>) -> ()
+        return
+      }
+    }""")
+    program.weights.add("w", np.zeros(2, np.float32), is_mutable=True)
+    interpreter = Interpreter(program, "fp64")
+    interpreter.run({"arg0": np.array([2.0**100, 3.0])})
+    assert interpreter.parameters["w"].tolist() == [2.0**200, 9.0]
+    assert program.weights["w"].numpy().tolist() == [np.inf, 9.0]

@@ -108,6 +108,12 @@ def test_convolutions_and_what_is_between_them_are_narrow(build, run) -> None:
     assert formats(program) == ["conv2d bf16", "relu bf16", "pool2d bf16", "depthwise_conv2d bf16", "mean f32"]
 
 
+def test_attention_is_a_product_and_rms_norm_is_not(build, run) -> None:
+    program = build(lambda x: pd.rms_norm(pd.scaled_dot_product_attention(x, x, x, scale=0.5)), X)
+    run(program, PASS)
+    assert formats(program) == ["scaled_dot_product_attention bf16", "rms_norm f32"]
+
+
 def test_the_lists_of_the_pass_overrule(build, run) -> None:
     def body(x: Value) -> Any:
         return pd.exp(pd.tanh(pd.matmul(x, x)))

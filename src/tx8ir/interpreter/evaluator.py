@@ -291,7 +291,8 @@ class Interpreter:
         for name, type_, value in zip(names, types, results, strict=True):
             run.fetch(name, value, _tensor(name, type_).element)
         self.feeds = run.final_feeds({name: _tensor(name, type_) for name, type_ in takes.items()})
-        self.parameters = run.write_back()
+        with np.errstate(all="ignore"):  # a variable in "fp64" may hold what its format cannot
+            self.parameters = run.write_back()
         return run.outputs
 
     def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:

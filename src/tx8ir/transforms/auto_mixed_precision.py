@@ -29,14 +29,14 @@ class NarrowFormat(enum.Enum):
 
 
 ALLOW: Final[tuple[type[Operation], ...]] = (
-    pd.MatmulOp, pd.Conv2dOp, pd.DepthwiseConv2dOp, pd.FusedConv2dAddActOp,
+    pd.MatmulOp, pd.Conv2dOp, pd.DepthwiseConv2dOp, pd.FusedConv2dAddActOp, pd.ScaledDotProductAttentionOp,
 )  # fmt: skip
 """Computed in the narrow format: they run faster there, and their sums are accumulated in f32."""
 
 DENY: Final[tuple[type[Operation], ...]] = (
     pd.ExpOp, pd.LogOp, pd.PowOp, pd.ElementwisePowOp, pd.SquareOp, pd.ReciprocalOp, pd.RsqrtOp, pd.SoftplusOp,
-    pd.ErfOp, pd.SinOp, pd.CosOp, pd.SumOp, pd.MeanOp, pd.SoftmaxOp, pd.LayerNormOp, pd.CrossEntropyWithSoftmaxOp,
-    pd.CrossEntropyWithSoftmaxGradOp, pd.SgdOp,
+    pd.ErfOp, pd.SinOp, pd.CosOp, pd.SumOp, pd.MeanOp, pd.SoftmaxOp, pd.LayerNormOp, pd.RmsNormOp,
+    pd.CrossEntropyWithSoftmaxOp, pd.CrossEntropyWithSoftmaxGradOp, pd.SgdOp,
 )  # fmt: skip
 """Kept in f32: they leave the range of the narrow format, magnify its rounding, or add up many numbers."""
 

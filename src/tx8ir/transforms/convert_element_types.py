@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.core import Compute, Inplace, IrError, Operation, Program, ScalarType
+from tx8ir.core import Compute, Inplace, IrError, Operation, Program, ScalarType, i1
 from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
 
@@ -56,6 +56,11 @@ class ConvertElementTypes(Pass):
 
     def run(self, program: Program) -> None:
         everywhere = _elements(self.replace)
+        for old, new in everywhere.items():
+            if old.is_float != new.is_float or i1 in (old, new):
+                raise IrError(
+                    f"{old} cannot be replaced by {new} everywhere: an operation on one may not exist on the other"
+                )
         per_kind = _per_kind(self.compute)
         if everywhere:
             retype(program, TypeConverter(everywhere), signatures=self.signatures, count=self.count, by=self.name)
@@ -86,6 +91,8 @@ def _elements(entries: tuple[str, ...]) -> dict[ScalarType, ScalarType]:
         if len(parts) != 2:
             raise IrError(f"{entry!r} is no replacement; expected an old and a new element type, as in f64:f32")
         old, new = (_scalar(part, entry) for part in parts)
+        if old.is_float and not new.is_float:
+            raise IrError(f"{entry!r}: {new} cannot hold fractions of {old}")
         if old is new or table.setdefault(old, new) is not new:
             raise IrError(f"{entry!r} replaces {old} by {new if old is new else f'{new} and by {table[old]}'}")
     for old, new in table.items():

@@ -128,7 +128,7 @@ class _Retyping:
         if self.main is None:
             return False
         if isinstance(op, func.CallOp):
-            return op.function() is self.main
+            return op.callee.value == self.main.sym_name
         return isinstance(op, pd.FeedOp | pd.FetchOp) or (isinstance(op, func.ReturnOp) and op.parent_op is self.main)
 
     def _check_read(self, value: Value, kept: set[Operation]) -> None:
