@@ -215,8 +215,8 @@ def variable(writer: Writer, array: NDArray[Any]) -> Value:
 def convolution_and_norm(writer: Writer) -> Sequence[Value]:
     """A convolution of an image, and a normalisation behind it; now and then of a mutable variance.
 
-    Mean, variance and scale are 1, so both forms round alike, and whatever else the program does with it, such as
-    writing it again with its operands exchanged, can be compared exactly. Other numbers have tests of their own.
+    Mean, variance and scale are 1, so both forms round alike, whatever else the program does with it, such as writing
+    it again with its operands exchanged; two behind each other are rounded once. Other numbers have their own tests.
     """
     x = writer.value(lambda t: isinstance(t, VTensorType) and t.rank == 4 and t.element is f32)
     if x is None:
@@ -240,10 +240,10 @@ INPUTS = [VTensorType((1, 2, 3, 3), f32)]
 
 def test_generated_programs_keep_their_values() -> None:
     programs = tensor_programs(EVERYTHING, steps=[convolution_and_norm], inputs=INPUTS)
-    campaign("fuse-conv-bn", programs, examples=120, promise=Promise.VALUES, changed=1 / 3)
+    campaign("fuse-conv-bn", programs, examples=120, promise=Promise.ROUNDING, changed=1 / 3)
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_values() -> None:
     programs = tensor_programs(EVERYTHING, steps=[convolution_and_norm], inputs=INPUTS)
-    campaign("fuse-conv-bn", programs, examples=5000, promise=Promise.VALUES, changed=1 / 3)
+    campaign("fuse-conv-bn", programs, examples=5000, promise=Promise.ROUNDING, changed=1 / 3)
