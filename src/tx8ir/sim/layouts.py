@@ -60,6 +60,7 @@ _READERS = (BilinearOp, ChannelNormOp, ConcatOp, MoveOp, NeuralOp, PoolOp, Reduc
 _COPIES = (RdmaOp, WdmaOp, TdmaOp, DteStoreOp)
 _VERDICTS_KEPT = 1 << 14
 _CONTENTS_KEPT = 64  # of each source
+_PLANS_KEPT = 64  # of each instruction
 
 
 @attrs.frozen
@@ -127,6 +128,8 @@ class LayoutPlan:
     placed: tuple[Placed, ...]
     reads: tuple[_Read, ...]
     writes: tuple[_Write, ...]
+    moved: dict[tuple[tuple[int, int], ...], LayoutPlan] = attrs.field(factory=lambda: {})
+    """The same where loops have moved it, by how far; buffers that take turns come again."""
 
 
 class LayoutMap:
@@ -248,8 +251,14 @@ class LayoutMap:
         """The plan for where loops have moved the accesses."""
         if placed is plan.placed:
             return plan
-        reads, writes = self._bind(plan.sources, plan.effects, placed)
-        return LayoutPlan(plan.sources, plan.effects, placed, reads, writes)
+        key = tuple([(p.shift, p.access.addresses[0]) for p in placed])
+        found = plan.moved.get(key)
+        if found is None:
+            if len(plan.moved) >= _PLANS_KEPT:
+                plan.moved.clear()
+            reads, writes = self._bind(plan.sources, plan.effects, placed)
+            found = plan.moved[key] = LayoutPlan(plan.sources, plan.effects, placed, reads, writes)
+        return found
 
     def check(self, plan: LayoutPlan) -> None:
         """Raise Fault when a source was written as another tensor."""
