@@ -263,12 +263,12 @@ def test_linear_in_the_size_of_the_program(build) -> None:
             return x
 
         program = build(body, T)
-        start = time.perf_counter()
+        start = time.process_time()
         PassManager.parse(f"{PASS},inline-fusions").run(program, verify_each=False)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(500)
-    assert seconds(8000) < 16 * max(seconds(1000), 0.01)
+    assert min(seconds(8000) for _ in range(2)) < 16 * min(seconds(1000) for _ in range(2))
 
 
 # --- on the chip ------------------------------------------------------------------------------------------------------
