@@ -41,11 +41,21 @@ class SharedBytes:
     """Bounding intervals per entry of `tiles`, in bytes of the segment; a tile has one, or one for each row."""
     bounds: tuple[int, int]
     """The bounding interval of all."""
+    of_rows: bool = False
+    """Whether a tile may have several entries, which lie one behind the other."""
 
-    def some(self, which: slice) -> SharedBytes:
+    def some(self, which: slice | NDArray[np.bool_]) -> SharedBytes:
         """A part of the entries."""
         low, high = self.low[which], self.high[which]
-        return SharedBytes(self.access, self.part, self.tiles[which], low, high, self.bounds)
+        return SharedBytes(self.access, self.part, self.tiles[which], low, high, self.bounds, self.of_rows)
+
+    def by_tile(self) -> SharedBytes:
+        """One entry for each tile, the bounding interval of all of its entries."""
+        if not self.of_rows:
+            return self
+        first = np.flatnonzero(np.diff(self.tiles, prepend=-1))
+        low, high = np.minimum.reduceat(self.low, first), np.maximum.reduceat(self.high, first)
+        return SharedBytes(self.access, self.part, self.tiles[first], low, high, self.bounds)
 
     def moved(self, shift: int) -> SharedBytes:
         """The same bytes `shift` bytes further in the segment."""
@@ -94,7 +104,7 @@ def shared_rows(placed: Placed, rows: NDArray[np.int64]) -> tuple[SharedBytes, .
         tiles = np.repeat(np.array(placed.tiles, np.intp)[part.positions], counts)
         low = np.repeat(part.starts(), counts) + np.concatenate(wanted) * stride
         bounds = (int(low.min()), int(low.max()) + access.nbytes)
-        shared = SharedBytes(access, part, tiles, low, low + access.nbytes, bounds)
+        shared = SharedBytes(access, part, tiles, low, low + access.nbytes, bounds, of_rows=True)
         order = np.argsort(low)
         if access.writes and (shared.high[order][:-1] > low[order][1:]).any():
             _compare(shared, np.arange(len(tiles)), shared, np.ones(len(tiles), np.bool_), None)
@@ -193,18 +203,34 @@ class RaceDetector:
         del self._records[: max(count, 0)]
 
     def _check_pair(self, shared: SharedBytes, earlier: _Record) -> None:
-        # Rows of a gather may be many: a part of the pairs at a time.
-        step = max(1, _PAIRS_AT_ONCE // len(earlier.shared.tiles))
-        for start in range(0, len(shared.tiles), step):
-            self._check_some(shared.some(slice(start, start + step)), earlier)
+        before = earlier.shared
+        mine, theirs = shared.by_tile(), before.by_tile()
+        if mine is shared and theirs is before:
+            self._check_some(shared, earlier)
+            return
+        # Rows of a gather may be many: those of tiles that may meet only, and a part of the pairs at a time.
+        meet = self._may_meet(mine, theirs, earlier.epoch)
+        for i in np.flatnonzero(meet.any(axis=1)):
+            here = shared.some(shared.tiles == mine.tiles[i])
+            there = _Record(before.some(np.isin(before.tiles, theirs.tiles[meet[i]])), earlier.index, earlier.epoch)
+            step = max(1, _PAIRS_AT_ONCE // len(there.shared.tiles))
+            for start in range(0, len(here.tiles), step):
+                self._check_some(here.some(slice(start, start + step)), there)
+
+    def _may_meet(self, shared: SharedBytes, before: SharedBytes, epoch: int) -> NDArray[np.bool_]:
+        """Which entries of the two belong to different tiles, have no order between them, and overlap."""
+        meet = (shared.low[:, None] < before.high) & (before.low < shared.high[:, None])
+        meet &= shared.tiles[:, None] != before.tiles
+        if meet.any():
+            meet &= self._ordered[shared.tiles[:, None], before.tiles] <= epoch
+        return meet
 
     def _check_some(self, shared: SharedBytes, earlier: _Record) -> None:
         before = earlier.shared
+        if not self._may_meet(shared, before, earlier.epoch).any():
+            return
         other = shared.tiles[:, None] != before.tiles
         unordered = self._ordered[shared.tiles[:, None], before.tiles] <= earlier.epoch
-        meet = (shared.low[:, None] < before.high) & (before.low < shared.high[:, None])
-        if not (meet & unordered & other).any():
-            return
         # One map of owners serves all tiles that see the same tiles of the earlier instruction as unordered.
         rivals = unordered | ~other
         for pattern in np.unique(rivals, axis=0):
@@ -223,15 +249,25 @@ class _Shadow:
 
     def add(self, shared: SharedBytes, epoch: int) -> None:
         """Take over an access."""
-        for tile, low, high in zip(shared.tiles.tolist(), shared.low.tolist(), shared.high.tolist(), strict=True):
+        outer = shared.by_tile()
+        for tile, low, high in zip(outer.tiles.tolist(), outer.low.tolist(), outer.high.tolist(), strict=True):
             if tile not in self._times:
                 self._times[tile] = np.zeros(self._store.size, np.int64)
-            _walk(self._times[tile], low, shared.access)[...] = epoch + 1
             first, end = self._bounds.get(tile, (low, high))
             self._bounds[tile] = (min(first, low), max(end, high))
+        for tile, low in zip(shared.tiles.tolist(), shared.low.tolist(), strict=True):
+            _walk(self._times[tile], low, shared.access)[...] = epoch + 1
 
     def check(self, shared: SharedBytes, ordered: NDArray[np.int64]) -> None:
         """Raise Fault when a tile touches bytes that another one touched last without an order between them."""
+        outer = shared.by_tile()
+        if outer is not shared:
+            near = [
+                tile
+                for tile, low, high in zip(outer.tiles.tolist(), outer.low.tolist(), outer.high.tolist(), strict=True)
+                if any(tile != other and low < end and first < high for other, (first, end) in self._bounds.items())
+            ]
+            shared = shared.some(np.isin(shared.tiles, near))
         for tile, low, high in zip(shared.tiles.tolist(), shared.low.tolist(), shared.high.tolist(), strict=True):
             for other, times in self._times.items():
                 first, end = self._bounds[other]
