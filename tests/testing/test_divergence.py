@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ import tx8ir
 from tx8ir.core import Program, as_attribute
 from tx8ir.dialects import tx8
 from tx8ir.executable import CompileOptions, lower
+from tx8ir.frontends import onnx
 from tx8ir.testing import first_divergence
 
 NETWORK = """
@@ -36,6 +39,17 @@ def programs() -> tuple[Program, Program]:
 
 def test_a_program_compiled_right_does_not_diverge(programs: tuple[Program, Program]) -> None:
     assert first_divergence(*programs, INPUTS) is None
+
+
+@pytest.mark.parametrize(("dtype", "tolerance"), [("float32", 1e-4), ("bfloat16", 3e-2)])
+def test_every_value_of_a_network_agrees(dtype: str, tolerance: float) -> None:
+    """Values in fused groups too, some of which come from operations of one kind and one name."""
+    folder = Path(__file__).parents[1] / "data" / "models" / "gpt2"
+    source = onnx.load(folder / "model.onnx")
+    options = CompileOptions(dtype=dtype)  # type: ignore[arg-type]
+    lowered, machine = lower(source, options, through="allocate-ddr"), tx8ir.compile(source, options=options).program
+    ids = np.load(folder / "data.npz")["in_input_ids"].astype(np.int32)
+    assert first_divergence(lowered, machine, {"input_ids": ids}, tolerance=tolerance) is None
 
 
 def test_the_first_wrong_value_is_named_with_its_instruction(programs: tuple[Program, Program]) -> None:

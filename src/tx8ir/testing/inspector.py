@@ -20,7 +20,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.backend.codegen.group_code import GroupCode, source_name
+from tx8ir.backend.codegen.group_code import GroupCode
 from tx8ir.backend.memory.ddr_storage import address_of, storage_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
@@ -68,23 +68,19 @@ class _Code:
         self.code = GroupCode(group)
         own = [i for i, op in enumerate(instructions) if (op.source or "").startswith(f"group {group.group_id} ")]
         with Builder.at_end(Block()):
-            constants = self.code.emit_constants()
-            counts = list(self.code.emit_steps())
-        if constants + sum(counts) != len(own):
+            phases = [*self.code.constant_phases(), *self.code.phases()]
+        if sum(phase.instructions for phase in phases) != len(own):
             raise IrError(f"group {group.group_id} has {len(own)} instructions; the graph gives other ones", op=group)
-        self.steps: list[list[int]] = []
-        """The instructions of each time step, by number; loads of constants belong to the first."""
-        start = constants
-        for count in counts:
-            self.steps.append(own[start : start + count])
-            start += count
-        self.steps[0] = own[:constants] + self.steps[0]
-        self._instructions = instructions
+        self.steps = 1 + max(phase.step for phase in phases)
+        self._made: dict[tuple[Operation, int], list[int]] = {}
+        start = 0
+        for phase in phases:
+            self._made[phase.op, phase.step] = own[start : start + phase.instructions]
+            start += phase.instructions
 
     def made_by(self, op: Operation, steps: Iterable[int]) -> list[int]:
         """The instructions that were generated from an operation of the body, in some time steps."""
-        source = source_name(op, self.code.group)
-        return [i for step in steps for i in self.steps[step] if self._instructions[i].source == source]
+        return [i for step in steps for i in self._made.get((op, step), ())]
 
 
 class Inspector:
@@ -198,7 +194,7 @@ class Inspector:
         owner, address, size = storage_of(value), address_of(value), _size(value)
         if isinstance(owner, tx8be.GroupOp):
             code = self._code(owner)
-            stores = code.made_by(code.code.body.store, range(len(code.steps)))
+            stores = code.made_by(code.code.body.store, range(code.steps))
             if not stores or stores[-1] >= self._next:
                 return None
             if self._is_overwritten(stores[-1] + 1, tx8.MemorySpace.DDR, None, address, size):
@@ -272,12 +268,12 @@ class Inspector:
                     continue
                 code = self._code(owner)
                 op: Operation = code.code.body.store
-                steps: dict[int | None, list[int]] = {None: code.made_by(op, range(len(code.steps)))}
+                steps: dict[int | None, list[int]] = {None: code.made_by(op, range(code.steps))}
             else:
                 code, owner = self._code(group), group
                 assert value.defining_op is not None
                 op = value.defining_op
-                steps = {number: code.made_by(op, (number,)) for number in range(len(code.steps))}
+                steps = {number: code.made_by(op, (number,)) for number in range(code.steps)}
             title = f"group {owner.group_id} {op.name.removeprefix('tx8be.')} {name}"
             for number, made in steps.items():
                 if made:

@@ -22,7 +22,7 @@ from tx8ir.core import Operation, Value
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
 
-__all__ = ["GroupCode", "source_name"]
+__all__ = ["GroupCode", "Phase", "source_name"]
 
 
 def source_name(op: Operation, group: tx8be.GroupOp) -> str:
@@ -46,6 +46,16 @@ class _TileClass:
     def boxes(self, position: int) -> list[Box]:
         """The box of one value on every tile."""
         return [box for s in self.slices if (box := s.boxes[position]) is not None]
+
+
+@attrs.frozen
+class Phase:
+    """What was built for one op of a group's body in one time step: a load, a compute op or the store."""
+
+    step: int
+    op: Operation
+    instructions: int
+    """How many."""
 
 
 class GroupCode:
@@ -72,37 +82,39 @@ class GroupCode:
 
     def emit_constants(self) -> int:
         """The loads of constants in the first time step. They depend on no other group."""
-        return self._loads(0, next(iter(self.steps.indices())), tx8be.LoadConstOp)
+        return sum(phase.instructions for phase in self.constant_phases())
 
     def emit(self) -> int:
         """Everything else: loads, compute ops and store of every time step."""
-        return sum(self.emit_steps())
+        return sum(phase.instructions for phase in self.phases())
 
-    def emit_steps(self) -> Iterator[int]:
-        """As `emit`, one time step after the other; gives the number of instructions of each."""
+    def constant_phases(self) -> Iterator[Phase]:
+        """As `emit_constants`, one load after the other."""
+        return self._loads(0, next(iter(self.steps.indices())), tx8be.LoadConstOp)
+
+    def phases(self) -> Iterator[Phase]:
+        """As `emit`, one op of a time step after the other."""
         for number, index in enumerate(self.steps.indices()):
-            made = self._loads(number, index, tx8be.LoadVarOp)
+            yield from self._loads(number, index, tx8be.LoadVarOp)
             if number:
-                made += self._loads(number, index, tx8be.LoadConstOp)
+                yield from self._loads(number, index, tx8be.LoadConstOp)
             classes = self._classes(index)
             placed = self._placed(number)
             for k, op in enumerate(self.body.compute):
-                made += self._phase(classes, op, partial(self._compute, k, placed))
-            yield made + self._phase(classes, self.body.store, partial(self._store, placed))
+                yield Phase(number, op, self._phase(classes, op, partial(self._compute, k, placed)))
+            yield Phase(number, self.body.store, self._phase(classes, self.body.store, partial(self._store, placed)))
 
     def _placed(self, number: int) -> list[int]:
         """The SPM address of every value in a time step."""
         return [step_buffer(number, addresses) for addresses in self.addresses]
 
-    def _loads(self, number: int, index: tuple[int, ...], kind: type[LoadOp]) -> int:
+    def _loads(self, number: int, index: tuple[int, ...], kind: type[LoadOp]) -> Iterator[Phase]:
         """The loads of one kind in a time step."""
-        made = 0
         placed = self._placed(number)
         classes = self._classes(index)
         for i, load in enumerate(self.body.loads):
             if isinstance(load, kind) and (number == 0 or i not in self.kept):
-                made += self._phase(classes, load, partial(self._load, i, placed[i]))
-        return made
+                yield Phase(number, load, self._phase(classes, load, partial(self._load, i, placed[i])))
 
     def _classes(self, index: tuple[int, ...]) -> list[_TileClass]:
         """Partition of the tiles with work in a step: equal forms of slices, equal structure of loads and store."""
