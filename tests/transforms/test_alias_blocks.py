@@ -246,6 +246,11 @@ def test_programs_of_blocks_keep_their_answers() -> None:
     campaign(ALIASES, tensor_programs(EVERYTHING), examples=100, changed=1 / 3)
 
 
+@pytest.mark.parametrize("name", ["to-value-semantics", "fold-copies", "to-inplace"])
+def test_a_second_run_changes_nothing(name: str, twice: Callable[[str], Callable[[Program], None]]) -> None:
+    for_each_program(tensor_programs(EVERYTHING), 50, twice(name))
+
+
 @pytest.mark.nightly
 def test_many_programs_keep_their_answers() -> None:
     campaign(ALIASES, tensor_programs(EVERYTHING), examples=5000, changed=1 / 3)

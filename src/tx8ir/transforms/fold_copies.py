@@ -42,7 +42,7 @@ class FoldCopies(Pass):
     """Removes copies (`to_tensor`, `to_vtensor`) that nothing needs, within and across blocks.
 
     1. What a tensor holds is known after `to_tensor`, `to_vtensor` and `pd.assign_` until something may write its
-       storage; a `to_vtensor` in between is replaced by it.
+       storage; a `to_vtensor` in between is replaced by it, and a `to_tensor` copies it.
     2. A tensor whose storage the function does not write, nor anything it calls, is as good as a value. Reads of it,
        through views, branches and loops too, become reads of the vtensor it was made from. Branch results and
        loop-carried tensors become vtensors. What is then unused goes away.
@@ -147,7 +147,12 @@ class _Contents:
                     self._learn(x, op.results[0])
             elif kind is _Kind.COPY:
                 x = op.operands[0]
-                content = self.known.get(x) if isinstance(x.type, TensorType) else x
+                content = self.known.get(x)
+                if content is not None:
+                    op.set_operand(0, content)
+                    self.folded += 1
+                elif not isinstance(x.type, TensorType):
+                    content = x
                 if content is not None:
                     self._learn(op.results[0], content)
             elif op.regions:
