@@ -16,8 +16,21 @@ SMALL = 5
 """Operations of a reduced program, but for those below."""
 
 LARGER = {
-    # what a loop or a branch takes
+    # a loop or a branch, and what is inside it
     "both_branches_run": 8,
+    "cse_across_blocks": 6,
+    "effectful_loop_dropped": 6,
+    "loop_carried_alias_forgotten": 8,
+    "loop_carried_value_forgotten": 6,
+    "loop_peeled_once_too_often": 6,
+    "loop_run_at_least_once": 8,
+    "loop_values_assigned_one_by_one": 8,
+    "read_forwarded_past_an_alias": 6,
+    "read_forwarded_past_control_flow": 8,
+    "read_hoisted_out_of_a_loop": 8,
+    "snapshot_hoisted_out_of_a_loop": 8,
+    "write_hoisted_out_of_a_loop": 8,
+    "yields_of_a_branch_exchanged": 8,
 }
 
 

@@ -165,20 +165,6 @@ def call_arguments_copied(program: Program) -> None:
 
 
 @on_everything
-def function_specialised_to_one_call(program: Program) -> None:
-    """An argument replaced by the constant that the last call gives, whatever the others give."""
-    for op in find(program, func.CallOp):
-        function = op.function()
-        assert function is not None
-        for argument, value in zip(function.body.block.args, op.operands, strict=True):
-            made = value.defining_op
-            if isinstance(made, (pd.FullOp, builtin.ConstantOp)):
-                copy: Operation = made.clone()
-                function.body.block.prepend(copy)
-                argument.replace_all_uses_with(copy.results[0])
-
-
-@on_everything
 def returned_argument_replaced_by_the_operand(program: Program) -> None:
     """A result of a call that is an argument of the function: copied, though the tensor is the caller's."""
     for op in find(program, func.CallOp):

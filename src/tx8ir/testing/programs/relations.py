@@ -132,7 +132,8 @@ def _storage_looked_at(writer: Writer) -> Sequence[Value]:
         if y is None:
             return ()
         x = writer.insert(lambda: builtin.to_tensor(y))[0]
-    looks = [lambda: builtin.to_vtensor(x), *unary_choices(writer, x).values(), *view_choices(writer, x).values()]
+    looks = [lambda: builtin.to_vtensor(x)] * 5
+    looks += [*unary_choices(writer, x).values(), *view_choices(writer, x).values()]
     look = writer.by_habit("look", looks)
 
     def look_and_write(w: Writer) -> Sequence[Value]:
@@ -173,6 +174,9 @@ def _variable_looked_at(writer: Writer, name: str, type_: RankedTensor) -> Seque
         return w.insert(lambda: builtin.set_parameter(content, parameter=name))
 
     first: list[Value] = []
+    if not shared and writer.perhaps():
+        content = writer.value_of(out)
+        writer.insert(lambda: builtin.set_parameter(content, parameter=name))
     if writer.perhaps():
         around(writer, lambda w: write(w, look(w)))
     else:

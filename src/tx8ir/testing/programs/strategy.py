@@ -125,11 +125,11 @@ def _menu(writer: Writer) -> list[Step]:
         steps.append(storage.read)
         if features.aliases or features.branches:
             steps += [storage.write_parameter, storage.read, storage.combined_parameters]
-            steps += [relations.look_write_look] * (2 if writer.depth else 1)
+            steps += [relations.look_write_look] * 2
     if features.aliases:
         steps += [storage.copy, storage.copy]
         if any(isinstance(t, TensorType) for t in types):
-            steps += [storage.in_place] * 3 + [views.tensor_view] * 2 + [relations.look_write_look]
+            steps += [storage.in_place] * 3 + [views.tensor_view] * 2 + [relations.look_write_look] * 2
     if features.lists:
         steps += [storage.put_together, storage.take_apart]
     if features.feeds and not writer.depth:
