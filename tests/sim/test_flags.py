@@ -9,7 +9,7 @@ import pytest
 
 from tx8ir.dialects import tx8
 from tx8ir.kernels import Kernel
-from tx8ir.sim import Chip, SimError, Simulator
+from tx8ir.sim import Chip, SimError, Simulator, flags_table
 
 
 def flags(function: str, format: str, values: list[float], *, checks: bool = True) -> list[tuple[str, int, int]]:
@@ -95,6 +95,23 @@ def test_a_flag_says_where_it_was_raised() -> None:
         'nan on tile 2: instruction 1 (tx8.unary from "roots"), operand dst, SPM [0x10000, 0x10010) at '
     )
     assert "test_flags.py" in str(row)
+
+
+def test_reports_show_the_first_of_each_kind() -> None:
+    k = Kernel("roots", (2, 3, 4))
+    a = k.spm("a", (4,), "f32")
+    k.fill(a, -1.0)
+    with k.on(3, 4):
+        k.unary("sqrt", a, a)
+    k.unary("ln", a, a)
+    result = Simulator(k.program()).run({})
+    table = flags_table(result.flags)
+    assert [row[:5] for row in table.rows] == [("nan", "3", "3", "1 tx8.unary", "roots")]
+    shown = result._repr_html_()
+    assert "results that are not finite" in shown
+    assert "critical path" in shown
+    harmless = Simulator(Kernel("nothing", (0,)).program()).run({})
+    assert "not finite" not in harmless._repr_html_()
 
 
 def test_a_sum_of_large_finite_numbers_raises_nothing() -> None:

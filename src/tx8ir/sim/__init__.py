@@ -5,7 +5,7 @@ from __future__ import annotations
 from .chip import Chip
 from .debugger import Debugger
 from .errors import SimError
-from .exceptions import FlagRow
+from .exceptions import FlagRow, flags_table
 from .report import PathStep, Roofline, SimReport, SourceRow, Traffic
 from .scheduler import Interleaved, Lockstep, Schedule
 from .simulator import Execution, SimResult, Simulator, time_program
@@ -26,5 +26,6 @@ __all__ = [
     "Simulator",
     "SourceRow",
     "Traffic",
+    "flags_table",
     "time_program",
 ]

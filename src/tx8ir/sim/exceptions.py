@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Location
+from tx8ir.core.table import Table
 from tx8ir.dialects.tx8 import (
     BilinearOp,
     ConvertOp,
@@ -67,6 +68,28 @@ class FlagRow:
             f"{self.flag} on tile {self.tile}: instruction {self.index} ({self.instruction}{origin}), "
             f"operand {self.operand}, SPM [{low:#x}, {high:#x}) at {self.location}"
         )
+
+
+def flags_table(rows: Sequence[FlagRow]) -> Table:
+    """The first instruction that raised each flag, and on how many tiles something raised it."""
+    first: dict[str, FlagRow] = {}
+    for row in rows:
+        first.setdefault(row.flag, row)
+    return Table(
+        "results that are not finite: the first of each kind",
+        ("flag", "tiles", "first tile", "instruction", "source", "line"),
+        tuple(
+            (
+                flag,
+                str(sum(other.flag == flag for other in rows)),
+                str(row.tile),
+                f"{row.index} {row.instruction}",
+                row.source or "",
+                str(row.location),
+            )
+            for flag, row in first.items()
+        ),
+    )
 
 
 @attrs.frozen

@@ -128,7 +128,9 @@ class LayoutPlan:
     placed: tuple[Placed, ...]
     reads: tuple[_Read, ...]
     writes: tuple[_Write, ...]
-    moved: dict[tuple[tuple[int, int], ...], LayoutPlan] = attrs.field(factory=lambda: {})
+    moved: dict[tuple[tuple[int, int], ...], LayoutPlan] = attrs.field(
+        factory=dict[tuple[tuple[int, int], ...], "LayoutPlan"]
+    )
     """The same where loops have moved it, by how far; buffers that take turns come again."""
 
 

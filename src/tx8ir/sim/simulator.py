@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program, VerifyError, VTensorType, ui8
+from tx8ir.core.table import Table
 from tx8ir.dialects.tx8 import (
     Access,
     BarrierOp,
@@ -45,7 +46,7 @@ from tx8ir.target.layout import element_mask, pack, unpack
 from .engines import EXECUTORS, Clock, Machine, Step
 from .engines.dma import row_numbers
 from .errors import Fault, SimError
-from .exceptions import ExceptionPlan, Exceptions, FlagRow, exception_plan
+from .exceptions import ExceptionPlan, Exceptions, FlagRow, exception_plan, flags_table
 from .issue import Issue, all_issues, nodes_of, stream
 from .layouts import LayoutMap, LayoutPlan
 from .mailbox import Mailbox, MessagePlan
@@ -73,6 +74,14 @@ class SimResult:
     def report(self) -> SimReport:
         """What the run cost."""
         return self._simulator.report
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """The flags, if there are any, and the report."""
+        return *((flags_table(self.flags),) if self.flags else ()), *self.report.tables
+
+    def _repr_html_(self) -> str:
+        return "".join(table.to_html() for table in self.tables)
 
 
 @attrs.frozen

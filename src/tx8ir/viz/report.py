@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from tx8ir.core.table import Table
-from tx8ir.sim import FlagRow, SimReport, SourceRow
+from tx8ir.sim import FlagRow, SimReport, SourceRow, flags_table
 
 _COSTLY_ROWS = 10
 
@@ -123,29 +123,7 @@ class RunReport:
             tuple((cause, str(cycles)) for cause, cycles in sim.stalls_by_cause.items() if cycles),
         )
         costs = (_costliest(what, rows) for what, rows in (("groups", sim.by_group), ("sources", sim.by_source)))
-        return engines, paths, *((self.flags_table,) if self.flags else ()), stalls, *costs
-
-    @property
-    def flags_table(self) -> Table:
-        """The first instruction that raised each flag, and on how many tiles something raised it."""
-        first: dict[str, FlagRow] = {}
-        for row in self.flags:
-            first.setdefault(row.flag, row)
-        return Table(
-            "results that are not finite: the first of each kind",
-            ("flag", "tiles", "first tile", "instruction", "source", "line"),
-            tuple(
-                (
-                    flag,
-                    str(sum(other.flag == flag for other in self.flags)),
-                    str(row.tile),
-                    f"{row.index} {row.instruction}",
-                    row.source or "",
-                    str(row.location),
-                )
-                for flag, row in first.items()
-            ),
-        )
+        return engines, paths, *((flags_table(self.flags),) if self.flags else ()), stalls, *costs
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))
