@@ -79,11 +79,11 @@ class OneInstruction:
         case, clock = self._case, time.thread_time
         found: list[float] = []
         counted, before = False, 0.0
-        for execution in self.simulator.executions(self._feeds):
+        for number, execution in enumerate(self.simulator.executions(self._feeds)):
             now = clock()
             if counted:
                 found.append(now - before)
-            counted = isinstance(execution.op, case.op_class)
+            counted = number >= len(case.sources) and isinstance(execution.op, case.op_class)  # behind the loads
             before = clock()
         if counted:
             found.append(clock() - before)
