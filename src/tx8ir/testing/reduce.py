@@ -46,6 +46,7 @@ from .reduce_operations import (
     ones,
     operand_number,
     replacing,
+    return_only,
     return_operand,
     zeros,
 )
@@ -96,6 +97,7 @@ class _Reduction:
         self.fails = fails
         self.max_trials = self.trials_left = max_trials
         self.progress = progress
+        self.rounds = 0
 
     def run(self) -> Program:
         steps = (
@@ -107,6 +109,7 @@ class _Reduction:
             self.simpler_operations,
             self.fewer_arguments,
             self.smaller_extents,
+            self.another_result,
         )
         size = -1
         while size != (size := len(str(self.program))) and self.trials_left > 0:
@@ -163,6 +166,15 @@ class _Reduction:
         for i in range(len(self.program.outputs)):
             while any(self.attempt(lambda p, i=i, k=k: return_operand(p, i, k)) for k in range(3)):
                 pass
+
+    def another_result(self) -> None:
+        """One value alone as the result: seen at once, not by what it decides. In the first rounds only, so that
+        results do not take turns.
+        """
+        self.rounds += 1
+        if self.rounds <= _ROUNDS_OF_RESULTS:
+            positions = range(len(list(self.program.module.walk())))
+            any(self.attempt(lambda p, at=position: return_only(p, at)) for position in positions)
 
     def flatter(self) -> None:
         """Regions, calls and branches replaced by what they would run."""
@@ -230,6 +242,8 @@ class _Reduction:
                 if smaller < extent and self.attempt(lambda p, e=extent, s=smaller: replace_extent(p, e, s)):
                     break
 
+
+_ROUNDS_OF_RESULTS = 3
 
 _SLACK = 10
 """How many operations the copy of a body may add."""

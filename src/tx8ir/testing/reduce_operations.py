@@ -19,7 +19,7 @@ from tx8ir.core import (
     Terminator,
     Value,
 )
-from tx8ir.dialects import builtin, func
+from tx8ir.dialects import builtin, func, pd
 
 Edit: TypeAlias = Callable[[Program], bool]
 """Changes a copy of the program; False when there is nothing to change."""
@@ -54,6 +54,25 @@ def return_operand(program: Program, index: int, k: int) -> bool:
         return False
     end.set_operands([op.operands[k] if i == index else v for i, v in enumerate(end.operands)])
     main.set_attribute("function_type", FunctionType(main.function_type.inputs, [v.type for v in end.operands]))
+    return True
+
+
+def return_only(program: Program, position: int) -> bool:
+    """Makes the value at a position of the walk the one result: no fetches, and no control flow that is unused then."""
+    main = program.main
+    op = next((op for number, op in enumerate(program.module.walk()) if number == position), None)
+    ends = [end for block in main.body.blocks if isinstance(end := block.terminator, func.ReturnOp)]
+    if op is None or op.parent_op is not main or len(ends) != 1:
+        return False
+    value = next((r for r in op.results if isinstance(r.type, RankedTensor)), None)
+    if value is None or ends[0].operands == (value,):
+        return False
+    ends[0].set_operands([value])
+    main.set_attribute("function_type", FunctionType(main.function_type.inputs, [value.type]))
+    main.set_attribute("result_names", ("result0",))
+    for other in [op for op in main.walk() if op.parent_op is main and (op.regions or isinstance(op, pd.FetchOp))]:
+        if other is not op and not any(r.has_uses for r in other.results):
+            other.erase(by="reduce")
     return True
 
 

@@ -243,12 +243,6 @@ def read_hoisted_out_of_a_loop(program: Program) -> None:
 
 
 @on_everything
-def snapshot_hoisted_out_of_a_loop(program: Program) -> None:
-    """A read of storage from outside is the same in every round: though the loop writes it."""
-    _hoisted(program, builtin.ToVTensorOp)
-
-
-@on_everything
 def write_hoisted_out_of_a_loop(program: Program) -> None:
     """A write of a value from outside is the same in every round: but there may be no round."""
     _hoisted(program, builtin.SetParameterOp)
