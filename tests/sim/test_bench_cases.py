@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -16,14 +17,10 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def bench() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("sim_instructions", ROOT / "benchmarks" / "sim_instructions.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["sim_instructions"] = module  # attrs looks its classes' module up
-    spec.loader.exec_module(module)
-    return module
+def bench() -> Iterator[ModuleType]:
+    sys.path.insert(0, str(ROOT / "benchmarks"))
+    yield importlib.import_module("sim_instructions")
+    sys.path.remove(str(ROOT / "benchmarks"))
 
 
 def test_every_instruction_has_a_case(bench: ModuleType) -> None:
