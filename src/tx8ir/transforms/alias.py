@@ -30,6 +30,7 @@ from tx8ir.core import (
     TupleType,
     Type,
     Value,
+    bulk,
 )
 from tx8ir.dialects import func, scf
 
@@ -112,8 +113,12 @@ class AliasAnalysis:
         self._call_effects: dict[Operation, tuple[list[int], list[int], _Universe]] = {}
         self._of_function: dict[Operation, _Universe] = {}
         self._fresh: set[Value] = set()
-        functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
-        self._functions = functions
+        self._functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
+        with bulk():
+            self._build(program)
+
+    def _build(self, program: Program) -> None:
+        functions = self._functions
         calls: dict[Operation, list[Operation]] = {}
         for function in program.body:
             calls[function] = [op for op in function.walk() if isinstance(op, func.CallOp)]
