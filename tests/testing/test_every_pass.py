@@ -43,7 +43,7 @@ def test_the_passes_are_there() -> None:
 
 @pytest.mark.parametrize("name", PASSES)
 def test_a_pass_keeps_its_promise(name: str) -> None:
-    run(name, 30)
+    run(name, 20)
 
 
 @pytest.mark.nightly
