@@ -305,7 +305,7 @@ _RECIPES: Final[tuple[Callable[[Value, Value, float], Operation], ...]] = (
     lambda x, y, _n: pd.where(pd.greater_than(x, y), x, y),
     lambda x, _y, n: pd.full(shape=_shape(x), value=n),
     lambda x, y, _n: pd.layer_norm(x, bias=y),
-    lambda x, y, _n: pd.rms_norm(x, y),
+    lambda x, y, _n: pd.rms_norm(x, norm_weight=y),
     lambda x, y, n: pd.scaled_dot_product_attention(x, y, y, scale=n, is_causal=True),
     lambda x, _y, _n: pd.reshape(x, shape=(-1,)),
     lambda x, _y, _n: pd.squeeze(x, axis=()),
