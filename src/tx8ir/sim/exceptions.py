@@ -77,7 +77,7 @@ def flags_table(rows: Sequence[FlagRow]) -> Table:
         first.setdefault(row.flag, row)
     return Table(
         "results that are not finite: the first of each kind",
-        ("flag", "tiles", "first tile", "instruction", "source", "line"),
+        ("flag", "tiles", "first tile", "instruction", "source", "from"),
         tuple(
             (
                 flag,
@@ -85,7 +85,7 @@ def flags_table(rows: Sequence[FlagRow]) -> Table:
                 str(row.tile),
                 f"{row.index} {row.instruction}",
                 row.source or "",
-                str(row.location),
+                row.location.name or str(row.location),
             )
             for flag, row in first.items()
         ),
