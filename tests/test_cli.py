@@ -259,7 +259,7 @@ def test_text_with_a_syntax_error(run: Run, tmp_path: Path) -> None:
 
 
 def test_a_stage_that_is_none(run: Run, model: Path) -> None:
-    refused(run("print", model, "--after", "inline"), "no stage is named 'inline'", "lower-to-tx8be")
+    refused(run("print", model, "--after", "unfuse-bn"), "no stage is named 'unfuse-bn'", "lower-to-tx8be")
 
 
 def test_a_pipeline_with_a_misspelt_pass(run: Run, model: Path) -> None:
