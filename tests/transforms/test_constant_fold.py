@@ -182,3 +182,13 @@ def test_a_full_is_a_constant_already_and_takes_no_memory(build, run, names) -> 
     program = build(body, VTensorType((4, 6), f32))
     assert run(program, "constant-fold").stages[0].statistics == {"folded": 1, "constants": 1}
     assert names(program) == ["pd.full", "pd.multiply", "builtin.constant"]
+
+
+def test_what_would_stretch_a_full_beyond_the_bound_is_refused(build, run, names) -> None:
+    def body(x: Value) -> Any:
+        full = pd.full(shape=(1 << 20, 1 << 20), value=1.0)
+        return pd.max(full), pd.add(x, pd.max(pd.full(shape=(8, 8), value=0.5)))
+
+    program = build(body, VTensorType((4, 6), f32))
+    assert run(program, "constant-fold").stages[0].statistics == {"refused": 1, "folded": 1, "constants": 1}
+    assert names(program) == ["pd.full", "pd.max", "builtin.constant", "pd.add"]

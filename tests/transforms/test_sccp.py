@@ -214,9 +214,10 @@ def test_a_parameter_that_goes_through_a_branch_is_read_again_not_copied(build, 
 
 def test_large_results_stay_and_larger_ones_go_to_the_store(build, run) -> None:
     def body() -> Any:
-        return [pd.multiply(pd.full(shape=(64,), value=1.5), pd.full(shape=(64,), value=2.0))]
+        known = builtin.get_parameter(parameter="w", out=VTensorType((64,), f32))
+        return [pd.multiply(known, pd.full(shape=(64,), value=2.0))]
 
-    program = build(body)
+    program = build(body, weights={"w": np.arange(64, dtype=np.float32)})
     assert run(program, "sccp{max-bytes=16}").stages[0].statistics == {"folded": 1, "variables": 1}
     program = build(lambda: [pd.expand(pd.full(shape=(1,), value=1.5), shape=(64,))])
     assert run(program, "sccp{max-bytes=16}").stages[0].statistics == {"refused": 1}

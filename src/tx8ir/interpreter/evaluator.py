@@ -496,10 +496,9 @@ def evaluate_operation(
     elements = [t.element for t in types if isinstance(t, RankedTensor)]
     if len(elements) != len(types):
         raise EvaluationError(f"{op.name} has an operand or a result that is no tensor", op)
-    loaded = [
-        np.asarray(load(array, element, precision), order="C")
-        for array, element in zip(operands, elements, strict=False)
-    ]
+    loaded = [load(array, element, precision) for array, element in zip(operands, elements, strict=False)]
+    if op.interface(ViewLike) is None:  # a view adds nothing, and need not make a stretched element an array
+        loaded = [np.asarray(array, order="C") for array in loaded]
     try:
         with np.errstate(all="ignore"):
             computed = compute.compute(*loaded)

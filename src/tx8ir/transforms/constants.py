@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Compute, DenseAttr, Operation, Program, Pure, Value, VTensorType, detached
+from tx8ir.core import Compute, DenseAttr, Operation, Program, Pure, Value, ViewLike, VTensorType, detached
 from tx8ir.dialects import builtin, pd
 from tx8ir.interpreter import EvaluationError, evaluate_operation
 
@@ -108,14 +108,18 @@ def evaluate_constants(
     """The results of an operation that `is_evaluable`, as the interpreter computes them natively.
 
     None when evaluating fails (an index out of range, an integer divided by 0), or when the results have more than
-    `max_bytes` and more than the operands.
+    `max_bytes` and more than the operands, or operands that are one element stretched do, except where the operation
+    only shows elements of them.
     """
+    stretched = [array for array in operands if array.size > 1 and not any(array.strides)]
+    stored = sum(array.nbytes for array in operands) - sum(array.nbytes for array in stretched)
+    copied = 0 if op.interface(ViewLike) is not None else sum(array.nbytes for array in stretched)
     size = 0
     for result in op.results:
         kind = constant_type(result)
         assert kind is not None  # is_evaluable
         size += kind.num_elements * max(1, kind.element.format.bits // 8)
-    if size > max(max_bytes, sum(array.nbytes for array in operands)):
+    if max(size, copied) > max(max_bytes, stored):
         return None
     try:
         return evaluate_operation(op, operands)

@@ -42,7 +42,7 @@ class FoldCopies(Pass):
     """Removes copies (`to_tensor`, `to_vtensor`) that nothing needs, within and across blocks.
 
     1. What a tensor holds is known after `to_tensor`, `to_vtensor` and `pd.assign_` until something may write its
-       storage; a `to_vtensor` in between is replaced by it, and a `to_tensor` copies it.
+       storage; a `to_vtensor` in between is replaced by it.
     2. A tensor whose storage the function does not write, nor anything it calls, is as good as a value. Reads of it,
        through views, branches and loops too, become reads of the vtensor it was made from. Branch results and
        loop-carried tensors become vtensors. What is then unused goes away.
@@ -51,7 +51,8 @@ class FoldCopies(Pass):
     A tensor that comes from outside is read once, where it comes in.
 
     Assumes: nothing. Guarantees: after `to-value-semantics`, a function that writes no tensor has only vtensors, and
-    copies only of tensor arguments, call operands, list elements and results. Idempotent. Cost: linear. Statistics:
+    copies only of tensor arguments, call operands, list elements and results. A second run finds something only where
+    the first has removed the last reader of a copy after it looked at it. Cost: linear. Statistics:
     `folded` (reads that became values), `retyped` (results and arguments that became vtensors), `removed`.
     """
 
@@ -147,12 +148,7 @@ class _Contents:
                     self._learn(x, op.results[0])
             elif kind is _Kind.COPY:
                 x = op.operands[0]
-                content = self.known.get(x)
-                if content is not None:
-                    op.set_operand(0, content)
-                    self.folded += 1
-                elif not isinstance(x.type, TensorType):
-                    content = x
+                content = self.known.get(x) if isinstance(x.type, TensorType) else x
                 if content is not None:
                     self._learn(op.results[0], content)
             elif op.regions:
