@@ -43,6 +43,7 @@ class SharedBytes:
     """The bounding interval of all."""
     of_rows: bool = False
     """Whether a tile may have several entries, which lie one behind the other."""
+    _outer: SharedBytes | None = None
 
     def some(self, which: slice | NDArray[np.bool_]) -> SharedBytes:
         """A part of the entries."""
@@ -53,9 +54,11 @@ class SharedBytes:
         """One entry for each tile, the bounding interval of all of its entries."""
         if not self.of_rows:
             return self
-        first = np.flatnonzero(np.diff(self.tiles, prepend=-1))
-        low, high = np.minimum.reduceat(self.low, first), np.maximum.reduceat(self.high, first)
-        return SharedBytes(self.access, self.part, self.tiles[first], low, high, self.bounds)
+        if self._outer is None:  # every later instruction asks
+            first = np.flatnonzero(np.diff(self.tiles, prepend=-1))
+            low, high = np.minimum.reduceat(self.low, first), np.maximum.reduceat(self.high, first)
+            self._outer = SharedBytes(self.access, self.part, self.tiles[first], low, high, self.bounds)
+        return self._outer
 
     def moved(self, shift: int) -> SharedBytes:
         """The same bytes `shift` bytes further in the segment."""
@@ -99,17 +102,25 @@ def shared_rows(placed: Placed, rows: NDArray[np.int64]) -> tuple[SharedBytes, .
     access = attrs.evolve(placed.access, walk=())
     ((_, stride),) = placed.access.walk
     for part in placed.parts:
-        wanted = [np.unique(numbers) for numbers in rows[part.positions]]
-        counts = [len(numbers) for numbers in wanted]
-        tiles = np.repeat(np.array(placed.tiles, np.intp)[part.positions], counts)
-        low = np.repeat(part.starts(), counts) + np.concatenate(wanted) * stride
-        bounds = (int(low.min()), int(low.max()) + access.nbytes)
+        position, number = _distinct(rows[part.positions])
+        tiles = np.array(placed.tiles, np.intp)[part.positions][position]
+        low = part.starts()[position] + number * stride
+        ascending = np.sort(low, kind="stable")  # of one tile they ascend already, which this sort makes use of
+        bounds = (int(ascending[0]), int(ascending[-1]) + access.nbytes)
         shared = SharedBytes(access, part, tiles, low, low + access.nbytes, bounds, of_rows=True)
-        order = np.argsort(low)
-        if access.writes and (shared.high[order][:-1] > low[order][1:]).any():
+        if access.writes and (np.diff(ascending) < access.nbytes).any():
             _compare(shared, np.arange(len(tiles)), shared, np.ones(len(tiles), np.bool_), None)
         found.append(shared)
     return tuple(found)
+
+
+def _distinct(rows: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The numbers [tiles, count] of each tile, every one once and ascending: whose, and which."""
+    if (rows[:, 1:] > rows[:, :-1]).all():
+        return np.repeat(np.arange(len(rows)), rows.shape[1]), rows.ravel()
+    span = int(rows.max()) + 1
+    position, number = np.divmod(np.unique(np.arange(len(rows))[:, None] * span + rows), span)
+    return position, number
 
 
 def _disjoint_tiles(shared: SharedBytes) -> bool:
@@ -255,19 +266,21 @@ class _Shadow:
                 self._times[tile] = np.zeros(self._store.size, np.int64)
             first, end = self._bounds.get(tile, (low, high))
             self._bounds[tile] = (min(first, low), max(end, high))
-        for tile, low in zip(shared.tiles.tolist(), shared.low.tolist(), strict=True):
-            _walk(self._times[tile], low, shared.access)[...] = epoch + 1
+            if shared.of_rows:
+                _runs(self._times[tile], shared.access.nbytes)[shared.low[shared.tiles == tile]] = epoch + 1
+            else:
+                _walk(self._times[tile], low, shared.access)[...] = epoch + 1
 
     def check(self, shared: SharedBytes, ordered: NDArray[np.int64]) -> None:
         """Raise Fault when a tile touches bytes that another one touched last without an order between them."""
         outer = shared.by_tile()
         if outer is not shared:
-            near = [
-                tile
-                for tile, low, high in zip(outer.tiles.tolist(), outer.low.tolist(), outer.high.tolist(), strict=True)
-                if any(tile != other and low < end and first < high for other, (first, end) in self._bounds.items())
-            ]
-            shared = shared.some(np.isin(shared.tiles, near))
+            others = np.array(list(self._bounds), np.intp)
+            first, end = np.array(list(self._bounds.values()), np.int64).reshape(-1, 2).T
+            near = (outer.low[:, None] < end) & (first < outer.high[:, None]) & (outer.tiles[:, None] != others)
+            if not near.any():
+                return
+            shared = shared.some(np.isin(shared.tiles, outer.tiles[near.any(axis=1)]))
         for tile, low, high in zip(shared.tiles.tolist(), shared.low.tolist(), shared.high.tolist(), strict=True):
             for other, times in self._times.items():
                 first, end = self._bounds[other]
@@ -315,6 +328,12 @@ def _compare(
             place = np.unravel_index(int(contested.argmax()), contested.shape)
             address = shared.part.store.address + int(shared.low[position]) + _offset(shared.access, place)
             raise _race(shared.access, before.access, index, tile, int(view[place]), address)
+
+
+def _runs(buffer: NDArray[ScalarT], nbytes: int) -> NDArray[ScalarT]:
+    """The `nbytes` entries from every offset on, as a view [offsets, nbytes]."""
+    shape = (len(buffer) - nbytes + 1, nbytes)
+    return np.ndarray(shape, buffer.dtype, buffer, 0, (buffer.itemsize,) * 2)  # pyright: ignore[reportArgumentType]  # any buffer will do
 
 
 def _walk(buffer: NDArray[ScalarT], offset: int, access: Access) -> NDArray[ScalarT]:
