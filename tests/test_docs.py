@@ -124,7 +124,7 @@ def run_command(where: str, command: str, expected: str, *, update: bool) -> str
     return expected
 
 
-PROGRESS = re.compile(r"^[a-z0-9-]+: \d+\.\d s\n", re.MULTILINE)
+PROGRESS = re.compile(r"^ *[a-z0-9-]+: \d+\.\d s\n", re.MULTILINE)
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
 """A number that is a word of its own (`resnet18` and `4x64xf32` have none)."""
