@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tx8ir
-from tx8ir.core import Block, Builder, FunctionType, Program, Region, VTensorType, f32, i1
+from tx8ir.core import Block, Builder, FunctionType, Program, Region, SymbolRefAttr, VTensorType, f32, i1
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.interpreter import EvaluationError, Interpreter, evaluate
 
@@ -211,3 +211,19 @@ def test_a_branch_must_give_its_block_what_it_takes():
         func.ReturnOp([])
     with pytest.raises(EvaluationError, match=r"cf\.br gives 0 values to a block of 1 arguments"):
         evaluate(program, {})
+
+
+def test_a_chain_of_ten_thousand_functions_is_evaluated() -> None:
+    """Calls find their functions in one table, and do not nest in Python."""
+    program, kind = Program.empty(), VTensorType((2,), f32)
+    with Builder.at_end(program.body):
+        names = ["main", *(f"f{i}" for i in range(1, 10_000))]
+        functions = [func.FuncOp(sym_name=name, function_type=FunctionType([kind], [kind])) for name in names]
+    for function, callee in zip(functions, [*names[1:], None], strict=True):
+        (x,) = function.body.block.args
+        with Builder.at_end(function.body.block):
+            if callee is not None:
+                x = func.call([x], callee=SymbolRefAttr(callee), outputs=[kind]).outputs[0]
+            func.ReturnOp([x])
+    x = np.array([1.5, -2.0], np.float32)
+    np.testing.assert_array_equal(evaluate(program, {"arg0": x})["result0"], x)

@@ -29,7 +29,7 @@ from tx8ir.core import (
     ViewLike,
     WeightStore,
 )
-from tx8ir.dialects import pd
+from tx8ir.dialects import func, pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store, store_native
 from .interfaces import Asking, Enter, Evaluate, Jump, Outcome, Precision, RuntimeValue
@@ -172,6 +172,12 @@ class _Run:
     outputs: dict[str, NDArray[Any]] = attrs.field(factory=dict[str, NDArray[Any]])
     variables: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
     feeds: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
+    _functions: dict[str, func.FuncOp] = attrs.field(factory=dict[str, func.FuncOp], init=False)
+
+    def function(self, name: str) -> func.FuncOp | None:
+        if not self._functions:
+            self._functions = {op.sym_name: op for op in self.program.body if isinstance(op, func.FuncOp)}
+        return self._functions.get(name)
 
     def feed(self, name: str, type_: RankedTensor) -> NDArray[Any] | TensorRef:
         storage = self.feeds.get(name)

@@ -9,6 +9,7 @@ import attrs
 from numpy.typing import NDArray
 
 from tx8ir.core import Block, Interface, Program, RankedTensor, ScalarType
+from tx8ir.dialects import func
 
 from .storage import Storage, TensorRef
 
@@ -71,6 +72,10 @@ class Evaluator(Protocol):
     @property
     def variables(self) -> dict[str, Storage]:
         """The storage of each variable that this evaluation writes or may write; the others are as in the store."""
+        ...
+
+    def function(self, name: str) -> func.FuncOp | None:
+        """The function of that name in the program, or None; O(1), however many there are."""
         ...
 
     def feed(self, name: str, type_: RankedTensor) -> NDArray[Any] | TensorRef:

@@ -143,7 +143,7 @@ class CallEvaluate(Model[func.CallOp], Evaluate):
     """Runs the body of the function that is called."""
 
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
-        function = self.op.function()
+        function = evaluator.function(self.op.callee.value)
         if function is None:
             raise EvaluationError(f"calls {self.op.callee}, which the module does not define")
         return (yield Enter(function.body.block, operands))
