@@ -220,7 +220,8 @@ class _Run:
 
 
 _LONGER = 10
-"""How many times as many operations a program may evaluate after a pass, and some: else it does not end."""
+"""How many times as many operations a program may evaluate after a pass, and each that it has once more: a pass may
+write much, but a program that evaluates more does not end."""
 _MAX_STEPS = 10_000_000
 
 
