@@ -284,7 +284,8 @@ def _first_failure(
             run.seen = {}
         for run, before in judged:
             try:
-                after = observe(working, run.inputs, _precision(promise), max_steps=_LONGER * (before.steps + 10))
+                limit = _LONGER * (before.steps + 10) + count_operations(working)
+                after = observe(working, run.inputs, _precision(promise), max_steps=limit)
             except EvaluationError as error:
                 return failure("evaluation", error.message, run, error)
             found = difference(before, after, promise, run.allowances)
