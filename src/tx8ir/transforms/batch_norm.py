@@ -2,17 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Operation, Program, Value, VTensorType
+from tx8ir.core import Operation, Program, Value, VTensorType, detached
 from tx8ir.dialects import pd
 from tx8ir.target.formats import F64, Format
 from tx8ir.target.rounding import convert
 
 from .constants import make_constant, read_constant
+from .dce import eliminate_dead_code
+from .effects import mutable_parameters
+
+
+def rewrite_batch_norms(
+    root: Operation, program: Program, rewrite: Callable[[pd.BatchNormOp, Program, Collection[str]], bool], by: str
+) -> int:
+    """Hands every batch normalisation inside `root` to `rewrite`, with the names of mutable parameters.
+
+    Returns how many it has rewritten; what only they needed is removed. `by`: the pass.
+    """
+    norms = [op for op in root.walk() if isinstance(op, pd.BatchNormOp)]
+    if not norms:
+        return 0
+    mutable = mutable_parameters(program)
+    with detached():
+        rewritten = sum(rewrite(op, program, mutable) for op in norms)
+    if rewritten:
+        eliminate_dead_code(root, by=by)
+    return rewritten
 
 
 def affine_form(

@@ -8,14 +8,12 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from tx8ir.core import Operation, Program, VTensorType, detached
+from tx8ir.core import Operation, Program, VTensorType
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.conv import ConvolutionOp
 
-from .batch_norm import affine_form, insert_constant, rounded
+from .batch_norm import affine_form, insert_constant, rewrite_batch_norms, rounded
 from .constants import constant_name, constant_type, read_constant
-from .dce import eliminate_dead_code
-from .effects import mutable_parameters
 from .pass_manager import OperationPass, register_pass
 from .promise import Promise
 from .provenance import derived_location
@@ -42,15 +40,7 @@ class FuseConvBn(OperationPass):
     promise: ClassVar[Promise] = Promise.ROUNDING
 
     def run_on(self, root: Operation, program: Program) -> None:
-        norms = [op for op in root.walk() if isinstance(op, pd.BatchNormOp)]
-        if not norms:
-            return
-        mutable = mutable_parameters(program)
-        with detached():
-            fused = sum(_fuse(op, program, mutable) for op in norms)
-        if fused:
-            self.count("fused", fused)
-            eliminate_dead_code(root, by=self.name)
+        self.count("fused", rewrite_batch_norms(root, program, _fuse, self.name))
 
 
 def _fuse(norm: pd.BatchNormOp, program: Program, mutable: Collection[str]) -> bool:

@@ -7,13 +7,11 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.core import Operation, Program, VTensorType, detached
+from tx8ir.core import Operation, Program, VTensorType
 from tx8ir.dialects import pd
 
-from .batch_norm import affine_form, insert_constant, rounded
+from .batch_norm import affine_form, insert_constant, rewrite_batch_norms, rounded
 from .constants import constant_name
-from .dce import eliminate_dead_code
-from .effects import mutable_parameters
 from .pass_manager import OperationPass, register_pass
 from .promise import Promise
 from .provenance import derived_location
@@ -40,15 +38,7 @@ class UnfuseBn(OperationPass):
     promise: ClassVar[Promise] = Promise.ROUNDING
 
     def run_on(self, root: Operation, program: Program) -> None:
-        norms = [op for op in root.walk() if isinstance(op, pd.BatchNormOp)]
-        if not norms:
-            return
-        mutable = mutable_parameters(program)
-        with detached():
-            unfused = sum(_unfuse(op, program, mutable) for op in norms)
-        if unfused:
-            self.count("unfused", unfused)
-            eliminate_dead_code(root, by=self.name)
+        self.count("unfused", rewrite_batch_norms(root, program, _unfuse, self.name))
 
 
 def _unfuse(norm: pd.BatchNormOp, program: Program, mutable: Collection[str]) -> bool:
