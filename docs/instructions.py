@@ -35,7 +35,7 @@ COSTS_OF = {
     "tx8.barrier": "{barrier_cycles} from the last arrival",
 }
 """Of instructions that cost something else than others of their engine."""
-COMMON = ("tiles", "source", "follows")
+COMMON = ("tiles", "source", "follows", "as_format", "as_layout")
 
 
 def page() -> str:
@@ -52,6 +52,8 @@ def _lines() -> Iterator[str]:
     yield (
         "Every instruction names the `tiles` that run it; an address is one number for all of them or one per tile, in "
         "bytes. `source` names what it was generated from, `follows` how its addresses change with the trips of loops. "
+        "`as_format` and `as_layout` declare that it takes the bytes of its sources for another format or layout than "
+        "they were written in: see [the checks](../explanation/machine.md#checks). "
         f"Addresses in SPM lie in `[0, {TX8.spm_bytes:#x})`, of which programs may use `[{TX8.spm_allocatable[0]:#x}, "
         f"{TX8.spm_allocatable[1]:#x})`; those in DDR in `[{TX8.ddr_base:#x}, {TX8.ddr_end:#x})`. Costs are those of "
         f"the `{profile.name}` profile, in cycles of 1 ns (`tx8ir.target.cost`)."

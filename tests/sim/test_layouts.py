@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,8 @@ from tx8ir.dialects import tx8
 from tx8ir.dialects.tx8 import OperandTensor
 from tx8ir.kernels import Kernel
 from tx8ir.sim import SimError, Simulator
-from tx8ir.sim.layouts import _agrees  # pyright: ignore[reportPrivateUsage]
+from tx8ir.sim.contents import Reading, of_tensor
+from tx8ir.sim.contents import agrees as contents_agree
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, address, size_bytes
 
@@ -26,8 +28,10 @@ def agrees(reader: Shape, written: Shape, distance: int = 0, *, layouts: str = "
     """Whether all bytes that the two share may be read so; the written tensor begins `distance` bytes behind."""
     first, second = layouts.split()
     r, w = OperandTensor(reader, F, MemLayout(first)), OperandTensor(written, Format.named(format), MemLayout(second))
-    cells = -(-size_bytes(reader, F, first) // 256)
-    return _agrees(r, w, distance, np.ones(cells, np.bool_), 0)
+    reading = Reading(F, r, False, math.prod(reader), F.bytes)
+    end = distance + size_bytes(written, w.format, second)
+    shared = np.flatnonzero((reading.places >= distance) & (reading.places < end))
+    return not len(shared) or contents_agree(reading, of_tensor(w), distance, shared)
 
 
 @pytest.mark.parametrize(
@@ -120,7 +124,7 @@ def reduced(prepare: Callable[[Kernel, Any], None], tiles: int = 2) -> None:
     Simulator(k.program()).run({})
 
 
-def test_what_was_overwritten_is_forgotten() -> None:
+def test_what_was_overwritten_is_another_tensor() -> None:
     with pytest.raises(SimError, match="layout misuse"):
         reduced(lambda k, a: None)
     reduced(lambda k, a: k.fill(a, 2.0))
@@ -128,7 +132,8 @@ def test_what_was_overwritten_is_forgotten() -> None:
     def bits(k: Kernel, a: Any) -> None:
         k.instruction(tx8.unary, function="abs", src=a, dst=a, count=2 * 1024, format="f16")
 
-    reduced(bits)  # arithmetic in another format: whatever it is now, it is not what was laid out
+    with pytest.raises(SimError, match=r"format misuse: operand src .* is read as f16, but instruction 1 .* wrote NCx"):
+        reduced(bits)
 
 
 def test_the_fault_names_what_is_wrong_and_where() -> None:

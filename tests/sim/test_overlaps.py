@@ -78,7 +78,7 @@ def run(make: Make, dst: int) -> np.ndarray:
         tx8.wdma(tiles=TILES, spm=(SPM,), ddr=here[1], element_bytes=1, count=2 * ROOM)
     program.verify()
     x = np.random.default_rng(0).uniform(-4, 4, size // 4).astype(np.float32).view(np.uint8)
-    y = Simulator(program).run({"x": x}).outputs["y"].reshape(len(TILES), -1)
+    y = Simulator(program, strict_operands=False).run({"x": x}).outputs["y"].reshape(len(TILES), -1)
     return y[:, dst - SPM : dst - SPM + ROOM - 512]
 
 

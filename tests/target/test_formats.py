@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from tx8ir.target import formats
-from tx8ir.target.formats import ALL, F32, PUBLISHED_CODES, TF32, Format
+from tx8ir.target.formats import ALL, F32, F64, PUBLISHED_CODES, TF32, Format
+from tx8ir.target.rounding import convert
 
 # name, code, bits, NumPy type, channel block
 TABLE = [
@@ -103,3 +104,57 @@ def test_a_process_has_one_object_per_format(format):
 def test_import_does_not_load_ml_dtypes():
     code = "import sys, tx8ir.target.formats as f; f.F32.dtype; assert 'ml_dtypes' not in sys.modules; f.BF16.dtype"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("fmt", ALL, ids=str)
+def test_limits_are_the_smallest_and_the_largest_finite_number(fmt) -> None:
+    if fmt.is_bool:
+        expected = (0, 1)
+    elif fmt is TF32:  # f32 with 13 bits less
+        expected = (-(2 - 2.0**-10) * 2.0**127, (2 - 2.0**-10) * 2.0**127)
+    else:
+        info = (
+            (ml_dtypes.finfo if fmt.is_float else ml_dtypes.iinfo)(fmt.dtype)
+            if fmt.dtype.kind in "fV"
+            else np.iinfo(fmt.dtype)
+        )
+        expected = (float(info.min), float(info.max)) if fmt.is_float else (int(info.min), int(info.max))
+    assert fmt.limits == expected
+    assert {type(limit) for limit in fmt.limits} == {float if fmt.is_float else int}
+
+
+@pytest.mark.parametrize("source", ALL, ids=str)
+@pytest.mark.parametrize("target", ALL, ids=str)
+def test_a_format_fits_in_another_exactly_when_every_number_comes_back(source: Format, target: Format) -> None:
+    """Decided by trying: all numbers of formats of up to 16 bits, the ends and neighbours of the others."""
+    numbers = _numbers(source)
+    with np.errstate(all="ignore"):
+        there = numbers != 0 if target.is_bool else convert(numbers, source, target)
+        back = there != 0 if source.is_bool else convert(there, target, source)
+        same = (back == numbers) | (numbers != numbers)
+        if source.is_float:
+            same &= (numbers != numbers) | (np.signbit(_wide(back)) == np.signbit(_wide(numbers)))
+            same &= not target.is_integer  # which has no NaN
+        elif target.is_integer:
+            same &= np.array(
+                [int(a) == int(b) for a, b in zip(there, numbers, strict=True)]
+            )  # bits that come back wrap
+    assert source.fits_in(target) == bool(np.all(same))
+
+
+def _numbers(format: Format) -> np.ndarray:
+    if format.is_bool:
+        return np.array([False, True])
+    if format.bits == 16:
+        return np.arange(1 << 16, dtype=np.uint16).view(format.dtype)
+    if format.is_float:
+        tiny = [2.0**-10, 2.0**-23, 2.0**-52]
+        wide = [-0.0, 1.0, *(1 + t for t in tiny), 1e-45, 3e38, 1e300, np.inf, np.nan]
+        return convert(np.array(wide), F64, format)
+    low, high = format.integer_range
+    numbers = range(low, high + 1) if format.bits <= 8 else (low, low + 1, -format.is_signed, 0, 1, high - 1, high)
+    return np.array(numbers, np.int64 if format.is_signed else np.uint64).astype(format.dtype)
+
+
+def _wide(array: np.ndarray) -> np.ndarray:
+    return array.astype(np.float64)

@@ -247,7 +247,11 @@ def test_every_pair_to_an_integer_format_is_exact(source, mode):
             if isinstance(number, float) and not math.isfinite(number):
                 expected = 0 if math.isnan(number) else (high if number > 0 else low)
             else:
-                expected = min(max(int(round_exactly(Fraction(number), Fraction(1), mode)), low), high)
+                expected = int(round_exactly(Fraction(number), Fraction(1), mode))
+                if source.is_float:
+                    expected = min(max(expected, low), high)
+                else:
+                    expected = (expected - low) % (1 << destination.bits) + low
             assert int(result) == expected, (number, destination.name)
 
 

@@ -119,8 +119,8 @@ class Kernel:
         place = Builder.before(self._started) if self._started is not None else Builder.at_end(self.body)
         with place, at_location(kernel_line()):
             tx8.segment(segment_name=name, address=address, size=size, kind=kind)
-            if kind in ("input", "output"):
-                port = tx8.input if kind == "input" else tx8.output
+            port = {"input": tx8.input, "const": tx8.constant, "output": tx8.output}.get(kind)
+            if port is not None:
                 port(port_name=name, address=address, tensor_type=VTensorType(tuple(shape), ScalarType.of(format)),
                      layout=layout)  # fmt: skip
         return View.whole(name, MemorySpace.DDR, address, shape, f, memory)

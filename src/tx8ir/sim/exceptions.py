@@ -216,9 +216,8 @@ class Exceptions:
         tensor = placed.access.aligned
         if tensor is not None:
             special &= element_mask(tensor.shape, tensor.format, tensor.layout)[:: format.bytes]
-        elif self._layouts is not None and not placed.access.walk:
-            for position in np.flatnonzero(special.any(axis=1)).tolist():
-                special[position] &= self._layouts.elements(placed, position)[:: format.bytes]
+        elif self._layouts is not None and not placed.access.walk and special.any():
+            special &= self._layouts.elements(placed)[:: format.bytes]
         return special
 
 

@@ -22,6 +22,7 @@ from tx8ir.dialects.tx8 import (
     Access,
     BarrierOp,
     Chip,
+    ConstantOp,
     CsrReadOp,
     CsrWriteOp,
     DteArmOp,
@@ -48,9 +49,11 @@ from .engines.dma import row_numbers
 from .errors import Fault, SimError
 from .exceptions import ExceptionPlan, Exceptions, FlagRow, exception_plan, flags_table
 from .issue import Issue, all_issues, nodes_of, stream
-from .layouts import LayoutMap, LayoutPlan
+from .layout_plan import LayoutPlan
+from .layouts import LayoutMap
 from .mailbox import Mailbox, MessagePlan
 from .memory import Memory, Placed
+from .operands import check_operands
 from .races import RaceDetector, SharedBytes, shared_bytes, shared_rows
 from .report import SimReport, make_report
 from .scheduler import Begun, Lockstep, Schedule, Tiles
@@ -59,6 +62,8 @@ from .stream import decode
 from .timing import Timing
 
 Array = NDArray[Any]
+
+_SHIFTS_KEPT = 256  # of each instruction
 
 
 @attrs.frozen
@@ -117,6 +122,8 @@ class _Decoded:
     """What of it can raise flags; None for nothing."""
     layouts: LayoutPlan | None
     """What the layout map needs to know; None without it."""
+    allowed: set[tuple[int, ...]] = attrs.field(factory=set[tuple[int, ...]])
+    """How far loops have moved the accesses where their places were found to be right."""
 
 
 @attrs.define(eq=False)
@@ -135,8 +142,10 @@ class Simulator:
         program: its module holds one `tx8.program`, its weight store the data of the constant segments. It is taken to
             be verified.
         target: the chip, and the profile that time is computed from.
-        checks: whether to find reads of bytes that were never written or were written in another layout, and cross-tile
-            races in DDR. Addresses are always checked.
+        checks: whether to find reads of bytes that were never written or hold elements of another format or layout, and
+            cross-tile races in DDR. Addresses are always checked.
+        strict_operands: whether to check, with `checks`, the alignment of operands and that results do not overlap them
+            displaced, by the strict reading of what the machine's description leaves open (`sim.operands`).
         disabled: names of instruction classes ("tx8.gemm") whose execution is an error; for tests that show that a
             result depends on them.
         seed: of the generator for stochastic rounding, which every run starts anew.
@@ -151,11 +160,13 @@ class Simulator:
         target: Target = TX8,
         checks: bool = True,
         *,
+        strict_operands: bool = True,
         disabled: frozenset[str] = frozenset(),
         seed: int = 0,
     ) -> None:
         self.target = target
         self.checks = checks
+        self.strict_operands = strict_operands
         self.disabled = disabled
         self.seed = seed
         ops = list(_program_op(program).body.block)
@@ -164,13 +175,14 @@ class Simulator:
         """The memories, as the latest run left them."""
         self.inputs = tuple(op for op in ops if isinstance(op, InputOp))
         self.outputs = tuple(op for op in ops if isinstance(op, OutputOp))
+        constants = tuple(op for op in ops if isinstance(op, ConstantOp))
         self.instructions = tuple(instructions_of(iter(ops)))
         self.nodes = nodes_of(ops, itertools.count())
         _check_chip(self.instructions, target)
         self._ops = ops
         self._raises = checks or any(isinstance(op, (CsrReadOp, CsrWriteOp)) for op in self.instructions)
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
-        self._layouts = LayoutMap(self.memory) if checks and LayoutMap.is_of_use(self.instructions) else None
+        self._layouts = LayoutMap(self.memory, (*self.inputs, *constants)) if checks else None
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
         self._messages: dict[MessageOp, MessagePlan] = {}
         self._exceptions: Exceptions | None = None
@@ -200,7 +212,7 @@ class Simulator:
         memory.clear()
         self._write_inputs(inputs)
         if self._layouts is not None:
-            self._layouts.clear(self.inputs)
+            self._layouts.clear(in_order=schedule is None)
         races = RaceDetector(self.target.tiles) if self.checks else None
         self._exceptions = Exceptions(self.target.tiles, memory, self._layouts) if self._raises else None
         machine = Machine(self.target, memory, self.seed, self._exceptions, self._clock())
@@ -213,6 +225,8 @@ class Simulator:
             else:
                 for issue, tiles in (schedule or Lockstep()).turns(_Tiles(self, run)):
                     yield Execution(issue.leaf.index, issue.leaf.op, tiles, issue.trips)
+        if self._layouts is not None:
+            self._layouts.finish(in_order=schedule is None)
         unfinished = run.mailbox.unfinished() if self.checks else None
         if unfinished is not None:
             index, fault = unfinished
@@ -222,11 +236,20 @@ class Simulator:
         """Forget what was decoded: the next run decodes all instructions again, as the first one did."""
         self._decoded.clear()
         self._messages.clear()
+        if self._layouts is not None:
+            self._layouts.forget()
 
     def result(self) -> SimResult:
-        """The outputs that the memories hold. Raises SimError when an element of one was never written."""
+        """The outputs that the memories hold.
+
+        Raises SimError when an element of one was never written, or is of another format or layout than declared.
+        """
         flags = self._exceptions.rows() if self.checks and self._exceptions is not None else ()
-        return SimResult({op.port_name: _read_output(self.memory, op) for op in self.outputs}, flags, self)
+        outputs = {op.port_name: _read_output(self.memory, op) for op in self.outputs}
+        if self._layouts is not None:
+            for op in self.outputs:
+                self._layouts.check_port(op)
+        return SimResult(outputs, flags, self)
 
     @cached_property
     def report(self) -> SimReport:
@@ -287,9 +310,16 @@ class Simulator:
         shifts = [
             sum([term.offset(trips[-1 - term.level]) - term.offset(0) for term in terms]) for terms in decoded.moves
         ]
-        return decoded, tuple(
+        placed = tuple(
             [self.memory.move(p, shift) if shift else p for p, shift in zip(decoded.placed, shifts, strict=True)]
         )
+        if self.checks and self.strict_operands:
+            key = tuple(shifts)
+            if key not in decoded.allowed:
+                check_operands(op, placed)
+                if len(decoded.allowed) < _SHIFTS_KEPT:
+                    decoded.allowed.add(key)
+        return decoded, placed
 
     def _check_order(self, index: int, decoded: _Decoded, placed: tuple[Placed, ...], run: _Run) -> None:
         """Find conflicts with what other tiles do, and let later instructions be checked against this one."""
@@ -367,6 +397,8 @@ class Simulator:
                 [_moved_to(a, sum(t.offset(0) for t in ts)) for a, ts in zip(accesses, moves, strict=True)]
             )
         placed = tuple([self.memory.place(access, tiles) for access in accesses])
+        if self.checks and self.strict_operands:
+            check_operands(op, placed)
         shared: list[tuple[int, SharedBytes]] = []
         table: tuple[int, int] | None = None
         if self.checks:

@@ -151,6 +151,41 @@ class Format:
         return 128 if self.bits == 8 else 64
 
     @property
+    def limits(self) -> tuple[float, float]:
+        """Smallest and largest finite number: whole numbers of `int` for an integer format, floats for a floating one.
+
+        NumPy's `finfo` and `iinfo` know no format of `ml_dtypes`, nor tf32.
+        """
+        if self.is_float:
+            bias = (1 << (self.exponent_bits - 1)) - 1
+            largest = (2.0 - 2.0**-self.mantissa_bits) * 2.0**bias
+            return -largest, largest
+        return self.integer_range
+
+    @property
+    def integer_range(self) -> tuple[int, int]:
+        """Smallest and largest number of an integer format."""
+        magnitude = 1 << (self.bits - self.is_signed)
+        return (-magnitude if self.is_signed else 0), magnitude - 1
+
+    def fits_in(self, other: Format) -> bool:
+        """Whether every number of this format (NaN, infinities and zeros included) is one of `other`.
+
+        A conversion to `other` and back then changes nothing.
+        """
+        if self is other or self.is_bool:
+            return True
+        if other.is_bool or (self.is_float and not other.is_float):
+            return False
+        if self.is_float:
+            return self.mantissa_bits <= other.mantissa_bits and self.exponent_bits <= other.exponent_bits
+        # The largest magnitude of a signed format, 2^(n-1), is a power of two, with no more digits than 2^(n-1) - 1.
+        digits = self.bits - self.is_signed
+        if other.is_float:
+            return digits <= other.mantissa_bits + 1 and self.bits <= 1 << (other.exponent_bits - 1)
+        return digits <= other.bits - other.is_signed and (other.is_signed or not self.is_signed)
+
+    @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy type of an array of this format: bool for i1, float32 for tf32, `ml_dtypes` for bf16, i4 and ui4."""
         return _dtype(self.name)

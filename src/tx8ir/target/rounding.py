@@ -5,7 +5,8 @@ Rules (machine facts [P] and [B], choices [D]):
 - A conversion rounds once. Overflow follows IEEE 754: nearest goes to infinity; a directed mode goes to infinity on
   its own side and stops at the largest finite value on the other; stochastic goes to infinity [D].
 - Subnormals are kept, in and out. A NaN stays a NaN; which one is not specified.
-- Conversion to an integer rounds, then saturates; a NaN gives 0 [D]. Integer to integer saturates [D].
+- Conversion of a floating number to an integer rounds, then saturates; a NaN gives 0 [D]. Integer to integer keeps the
+  low bits (200 becomes -56 in i8), as in C, NumPy and Paddle [D].
 - To i1 every value but zero is True (a NaN too); from i1 come 0 and 1.
 - tf32 is float32 with the low 13 mantissa bits zero, and conversion to tf32 makes them so.
 - Stochastic rounding goes up with probability equal to the fraction lost, by the caller's random generator, so that
@@ -24,7 +25,7 @@ from tx8ir.target.formats import F16, F32, F64, I32, TF32, Format
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Rounding", "convert"]
+__all__ = ["Rounding", "convert", "single_to_odd"]
 
 
 class Rounding(enum.IntEnum):
@@ -65,12 +66,13 @@ def _convert(
 ) -> NDArray[Any]:
     if destination.is_bool:
         return array != np.zeros((), array.dtype)
-    if source.is_bool or _holds(destination, source):
+    # The float32 array that carries tf32 may hold more than tf32 does.
+    if source.fits_in(destination) and not source is destination is TF32:
         return array.astype(destination.dtype)
     if destination.is_integer:
         if source.is_float:
             return _saturate_float(array, source, destination, rounding, rng)
-        return _saturate_integer(array, source, destination)
+        return _wrap(array, destination)
     if rounding is Rounding.NEAREST_EVEN:
         fast = _nearest_even(array, source, destination)
         if fast is not None:
@@ -81,30 +83,19 @@ def _convert(
     return _fit(_round_integer(array, destination, rounding, rng), None, destination, rounding)
 
 
-def _holds(wide: Format, narrow: Format) -> bool:
-    """Whether every value of `narrow` is a value of `wide`, so that a plain cast converts exactly."""
-    if wide is TF32 and narrow is TF32:
-        return False  # the float32 array that carries it may hold more than tf32 does
-    if wide.is_float and narrow.is_float:
-        return wide.mantissa_bits >= narrow.mantissa_bits and wide.exponent_bits >= narrow.exponent_bits
-    if narrow.is_float or (narrow.is_signed and not wide.is_signed):
-        return False
-    magnitude_bits = narrow.bits - narrow.is_signed
-    if wide.is_float:
-        return magnitude_bits <= wide.mantissa_bits + 1 and magnitude_bits < 1 << (wide.exponent_bits - 1)
-    return magnitude_bits <= wide.bits - wide.is_signed
-
-
 def _nearest_even(array: NDArray[Any], source: Format, destination: Format) -> NDArray[Any] | None:
     """Round to nearest even by a library cast or on the bits where that rounds once, else return None."""
     # NumPy rounds once from f64, f32 and 64-bit integers to f32, and from f64 and f32 to f16; integers and bf16 go to
     # f16 through f32, which is exact up to f16's overflow.
     if destination in (F16, F32, F64):
         return array.astype(destination.dtype)
+    if source is F64:
+        array = single_to_odd(array)
+        return _to_tf32(array) if destination is TF32 else array.astype(destination.dtype)
     # ml_dtypes takes every other type to bf16 through f32, which would round twice if f32 could not hold it.
     if source is I32:
         single = _to_odd(array)
-    elif _holds(F32, source):
+    elif source.fits_in(F32):
         single = array.astype(np.float32, copy=False)
     else:
         return None
@@ -123,6 +114,20 @@ def _to_odd(array: NDArray[np.int32]) -> NDArray[np.float32]:
         whole = array[large]
         sticky = ((whole & 127) != 0).astype(np.int32) << 7
         single[large] = ((whole & ~127) | sticky).astype(np.float32)
+    return single
+
+
+def single_to_odd(array: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Double precision as float32, rounded to odd: rounding the result to at most 22 bits is rounding `array`."""
+    array = np.asarray(array, np.float64)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        single = np.asarray(array.astype(np.float32))
+        back = single.astype(np.float64)
+        inexact = back != array
+        if inexact.any():
+            bits = single.view(np.uint32)
+            bits -= np.abs(back) > np.abs(array)  # toward zero, from infinity too
+            bits |= inexact
     return single
 
 
@@ -239,18 +244,12 @@ def _fit(
     return _to_tf32(single) if destination is TF32 else single.astype(destination.dtype)
 
 
-def _integer_range(format: Format) -> tuple[int, int]:
-    """The least and the largest value of an integer format."""
-    magnitude = 1 << (format.bits - format.is_signed)
-    return (-magnitude if format.is_signed else 0), magnitude - 1
-
-
 def _saturate_float(
     array: NDArray[Any], source: Format, destination: Format, rounding: Rounding, rng: np.random.Generator | None
 ) -> NDArray[Any]:
     """Round to integral values, saturate, NaN to 0."""
     rounded = _round_to_integer(array.astype(np.float64 if source is F64 else np.float32, copy=False), rounding, rng)
-    least, largest = _integer_range(destination)
+    least, largest = destination.integer_range
     nan = np.isnan(rounded)
     if nan.any():
         rounded[nan] = 0
@@ -264,10 +263,9 @@ def _saturate_float(
     return result.astype(destination.dtype, copy=False)
 
 
-def _saturate_integer(array: NDArray[Any], source: Format, destination: Format) -> NDArray[Any]:
-    """Clip to the destination's range."""
-    if source.is_packed:  # NumPy cannot clip these
-        array = array.astype(np.int8)
-    source_range, destination_range = _integer_range(source), _integer_range(destination)
-    least, largest = max(source_range[0], destination_range[0]), min(source_range[1], destination_range[1])
-    return np.clip(array, least, largest).astype(destination.dtype)
+def _wrap(array: NDArray[Any], destination: Format) -> NDArray[Any]:
+    """Integers modulo a power of two, in the range of the destination."""
+    if not destination.is_packed:
+        return array.astype(destination.dtype)
+    low = (array.astype(np.uint8) & np.uint8(15)).astype(np.int8)  # ml_dtypes does not wrap by itself
+    return (((low ^ 8) - 8) if destination.is_signed else low).astype(destination.dtype)

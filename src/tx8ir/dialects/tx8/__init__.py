@@ -28,7 +28,7 @@ from .arithmetic import (
 from .chip import Chip
 from .control import BarrierOp, LoopOp, instructions_of
 from .conversions import CONVERSIONS, CONVERTIBLE, Conversion
-from .declarations import SEGMENT_KINDS, InputOp, OutputOp, PortOp, ProgramOp, SegmentOp
+from .declarations import SEGMENT_KINDS, ConstantOp, InputOp, OutputOp, PortOp, ProgramOp, SegmentOp
 from .dma import DmaOp, RdmaGatherOp, RdmaOp, RowCopyOp, TdmaOp, WdmaOp, WdmaScatterOp
 from .dte import DteArmOp, DteSendOp, DteStoreOp, DteWaitOp, MessageOp
 from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Follow, Instruction, PerTile, chip_of
@@ -59,6 +59,7 @@ from .peripheral import (
     ElemMaskOp,
     Lut16Op,
     Lut32Op,
+    LutOp,
     RandGenOp,
 )
 from .pooling import PoolIndexOp, UnpoolOp
@@ -110,6 +111,7 @@ __all__ = [
     "ChannelNormOp",
     "Chip",
     "ConcatOp",
+    "ConstantOp",
     "ConvOp",
     "Conversion",
     "ConvertOp",
@@ -132,6 +134,7 @@ __all__ = [
     "LoopOp",
     "Lut16Op",
     "Lut32Op",
+    "LutOp",
     "MaskGatherOp",
     "MaskMoveOp",
     "MemorySpace",
@@ -179,6 +182,7 @@ __all__ = [
     "channelnorm",
     "chip_of",
     "concat",
+    "constant",
     "conv",
     "convert",
     "count",
@@ -225,7 +229,7 @@ __all__ = [
     "window_extents",
 ]
 
-program, segment, input, output = ProgramOp, SegmentOp, InputOp, OutputOp
+program, segment, input, constant, output = ProgramOp, SegmentOp, InputOp, ConstantOp, OutputOp
 rdma, wdma, rdma_gather, tdma = RdmaOp, WdmaOp, RdmaGatherOp, TdmaOp
 unary, binary_vv, binary_vs, binary_vuv, binary_vuv_loop = UnaryOp, BinaryVVOp, BinaryVSOp, BinaryVuVOp, BinaryVuVLoopOp
 reduce, pool, channelnorm, maskmove, convert, memset = ReduceOp, PoolOp, ChannelNormOp, MaskMoveOp, ConvertOp, MemsetOp

@@ -58,6 +58,13 @@ class Access:
     """Set when the instruction goes by the axes of a tensor; None when it runs over bytes or elements as they lie."""
     conditional: bool = False
     """True when data decide which of the bytes are touched: the table of a gather, the result of a masked move."""
+    element: Format | None = None
+    """Without a tensor, what the elements are taken for; None when the instruction moves bytes."""
+
+    @property
+    def format(self) -> Format | None:
+        """The format of the elements; None when the instruction moves bytes."""
+        return self.element if self.tensor is None else self.tensor.format
 
     @property
     def aligned(self) -> OperandTensor | None:

@@ -1,8 +1,10 @@
 """The vector unit's element-wise arithmetic: unary functions, and binary ones in the forms VV, VS, VuV and VuV_loop.
 
 All of them run over `count` elements of one floating-point format that lie densely: on a channel-blocked tensor over
-its physical elements. They compute in fp32 and round once, to the format; `rounding` is the mode of that rounding
-(`target.rounding.Rounding`), which for f32 has nothing left to round. NaN propagates, subnormals are kept.
+its physical elements. The result is rounded once, to the format; `rounding` is the mode of that rounding
+(`target.rounding.Rounding`), and what is beyond the range of the format goes where the mode says. add, sub, mul, div,
+square, recip, sqrt and leakyrelu are the exact result, so rounded; the other functions are within 2 ulp of it. An exact
+zero is +0, but -0 when a sum is rounded down (IEEE 754). NaN propagates, subnormals are kept.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ class ElementwiseOp(Instruction):
         self.require_range("rounding", self.rounding, 0, max(Rounding))
 
     def _vector(self, operand: str, addresses: PerTile, count: int, *, writes: bool = False) -> Access:
-        return spm_access(operand, addresses, count * format_bytes(self.format), writes=writes)
+        return spm_access(operand, addresses, count * format_bytes(self.format), writes=writes, format=self.format)
 
 
 class UnaryOp(ElementwiseOp, name="tx8.unary"):
@@ -84,7 +86,8 @@ class BinaryOp(ElementwiseOp):
 
     Relations give 1.0 or 0.0; with a NaN all but ne are 0.0. `packed` makes that one bit for each element, eight to a
     byte, the first in the lowest bit, and the unused bits of the last byte zero. Logic takes every value but zero (a
-    NaN too) as true and gives 1.0 or 0.0; on packed bits it is `tx8.bit_logic`. max and min give NaN for a NaN.
+    NaN too) as true and gives 1.0 or 0.0; on packed bits it is `tx8.bit_logic`. max and min give NaN for a NaN, and +0
+    is larger than -0.
     """
 
     function: str = attribute(doc="max min add sub mul div, relations eq ne ge gt le lt, logic and or xor")
@@ -100,7 +103,7 @@ class BinaryOp(ElementwiseOp):
 
     def _result(self, count: int) -> Access:
         if self.packed:
-            return spm_access("dst", self.dst, -(-count // 8), writes=True)
+            return spm_access("dst", self.dst, -(-count // 8), writes=True, format="i1")
         return self._vector("dst", self.dst, count, writes=True)
 
 

@@ -94,8 +94,17 @@ class InputOp(PortOp, name="tx8.input"):
     """Declares an input: before the first instruction its tensor lies at `address` in `layout`."""
 
 
+class ConstantOp(PortOp, name="tx8.constant"):
+    """Declares a constant: its tensor lies at `address`, in a const segment, in `layout`."""
+
+
 class OutputOp(PortOp, name="tx8.output"):
-    """Declares an output: after the last instruction its tensor is read from `address` in `layout`."""
+    """Declares an output: after the last instruction its tensor is read from `address` in `layout`.
+
+    With `status` it is a status word: where an element is not 0, the run went wrong as the text says.
+    """
+
+    status: str | None = attribute(default=None, doc="of a status word, what it means when it is not 0")
 
 
 class ProgramOp(Op, name="tx8.program", traits=(IsolatedFromAbove, NoTerminator)):
@@ -161,7 +170,9 @@ def _check_ports(ports: list[PortOp], segments: list[SegmentOp]) -> None:
         home = next((s for s in segments if s.address <= low and high <= s.address + s.size), None)
         if home is None:
             raise VerifyError(f'"{port.port_name}" takes [{low:#x}, {high:#x}), which is in no segment', port)
-        allowed = ("input", "scratch") if isinstance(port, InputOp) else SEGMENT_KINDS
+        allowed = SEGMENT_KINDS
+        if not isinstance(port, OutputOp):
+            allowed = ("const",) if isinstance(port, ConstantOp) else ("input", "scratch")
         if home.kind not in allowed:
             raise VerifyError(
                 f'"{port.port_name}" lies in segment "{home.segment_name}" of kind {home.kind}; '
@@ -170,4 +181,4 @@ def _check_ports(ports: list[PortOp], segments: list[SegmentOp]) -> None:
             )
 
 
-OPS = (ProgramOp, SegmentOp, InputOp, OutputOp)
+OPS = (ProgramOp, SegmentOp, InputOp, ConstantOp, OutputOp)

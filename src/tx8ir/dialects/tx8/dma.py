@@ -98,7 +98,9 @@ class RowCopyOp(Instruction):
         self.require_range("row_stride_bytes", self.row_stride_bytes, self.row_bytes)
 
     def _indices(self) -> Access:
-        return spm_access("index_spm", self.index_spm, self.count * Format.named(self.index_format).bytes)
+        return spm_access(
+            "index_spm", self.index_spm, self.count * Format.named(self.index_format).bytes, format=self.index_format
+        )
 
     def _rows(self, *, writes: bool) -> Access:
         return spm_access("spm", self.spm, self.count * self.row_bytes, writes=writes)

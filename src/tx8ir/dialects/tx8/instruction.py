@@ -20,6 +20,7 @@ from tx8ir.core import (
 )
 from tx8ir.target.chip import TX8, Engine, Target
 from tx8ir.target.formats import Format
+from tx8ir.target.layout import MemLayout
 
 from .access import Access, MemorySpace
 from .chip import Chip
@@ -73,6 +74,10 @@ class Instruction(Op, MemoryEffects):
     tiles: tuple[int, ...] = attribute(doc="ids of the tiles that execute it, distinct")
     source: str | None = attribute(default=None, doc="the IR operation or group it was generated from")
     follows: Attribute | None = attribute(default=None, doc="an array of Follow: how addresses change with the trips")
+    as_format: str | None = attribute(default=None, doc="takes the bytes of its sources as of this format")
+    as_layout: str | None = attribute(
+        default=None, doc="takes the bytes of its sources as lying in this layout: Tensor, NTensor, Cx or NCx"
+    )
 
     def effects(self) -> tuple[Access, ...]:
         """The accesses, sources before destinations, for which `tiles` and the fields are taken to be valid."""
@@ -91,6 +96,8 @@ class Instruction(Op, MemoryEffects):
         self.verify_fields(chip)
         accesses = self.effects()
         self._verify_follows({access.operand for access in accesses})
+        if self.as_format is not None or self.as_layout is not None:
+            self._verify_reinterpretation(accesses)
         for access in accesses:
             self._verify_access(access, chip)
 
@@ -107,6 +114,22 @@ class Instruction(Op, MemoryEffects):
                 raise VerifyError(f"follows holds {entry}; expected an array of #tx8.follow", self)
             terms.append(entry)
         return tuple(terms)
+
+    def _verify_reinterpretation(self, accesses: Sequence[Access]) -> None:
+        """Check `as_format` and `as_layout`: formats that the sources are read in, or any of bytes that are moved."""
+        sources = [access for access in accesses if not access.writes]
+        field = "as_format" if self.as_format is not None else "as_layout"
+        self.require(bool(sources), f"{field} is set; {self.name} reads no bytes of memory")
+        self.require(
+            not self.name.startswith("tx8.dte_") or self.name == "tx8.dte_store",
+            f"{field} is set; a message carries bytes as they are",
+        )
+        if self.as_format is not None:
+            read = [access.format.name for access in sources if access.format is not None]
+            moved = [name for name in BYTE_FORMATS if any(access.format is None for access in sources)]
+            self.require_one_of("as_format", self.as_format, list(dict.fromkeys([*read, *moved])))
+        if self.as_layout is not None:
+            self.require_one_of("as_layout", self.as_layout, list(MemLayout.__members__))
 
     def _verify_follows(self, operands: set[str]) -> None:
         terms = self.terms
@@ -212,9 +235,11 @@ def spm_access(
     writes: bool = False,
     walk: tuple[tuple[int, int], ...] = (),
     conditional: bool = False,
+    format: str | None = None,
 ) -> Access:
-    """An access to SPM; see `Access`."""
-    return Access(operand, MemorySpace.SPM, writes, addresses, nbytes, walk, None, conditional)
+    """An access to SPM; see `Access`. `format` is that of the elements, None of bytes."""
+    element = Format.named(format) if format is not None else None
+    return Access(operand, MemorySpace.SPM, writes, addresses, nbytes, walk, None, conditional, element)
 
 
 def format_bytes(name: str) -> int:

@@ -258,10 +258,10 @@ class MaskGatherOp(Instruction, name="tx8.maskgather"):
     def effects(self) -> tuple[Access, ...]:
         nbytes = self.count * format_bytes(self.format)
         return (
-            spm_access("src", self.src, nbytes),
-            spm_access("mask", self.mask, nbytes),
-            spm_access("dst", self.dst, nbytes, writes=True, conditional=True),
-            spm_access("found", self.found, 4, writes=True),
+            spm_access("src", self.src, nbytes, format=self.format),
+            spm_access("mask", self.mask, nbytes, format=self.format),
+            spm_access("dst", self.dst, nbytes, writes=True, conditional=True, format=self.format),
+            spm_access("found", self.found, 4, writes=True, format="i32"),
         )
 
 

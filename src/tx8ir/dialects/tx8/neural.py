@@ -124,9 +124,13 @@ class NeuralOp(Instruction):
         if self.psum is not None and self.psum_format is not None:
             accesses.append(aligned_access("psum", self.psum, shape, self.psum_format))
         if self.bias is not None and self.bias_format is not None:
-            accesses.append(spm_access("bias", self.bias, shape[3] * format_bytes(self.bias_format)))
+            accesses.append(
+                spm_access("bias", self.bias, shape[3] * format_bytes(self.bias_format), format=self.bias_format)
+            )
         if self.scale is not None and self.scale_format is not None:
-            accesses.append(spm_access("scale", self.scale, shape[3] * format_bytes(self.scale_format)))
+            accesses.append(
+                spm_access("scale", self.scale, shape[3] * format_bytes(self.scale_format), format=self.scale_format)
+            )
         accesses.append(aligned_access("out", self.out, shape, self.out_format, writes=True))
         return tuple(accesses)
 

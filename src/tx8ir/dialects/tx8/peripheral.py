@@ -55,8 +55,12 @@ class BitLogicOp(PeripheralOp, name="tx8.bit_logic"):
 
     def effects(self) -> tuple[Access, ...]:
         nbytes = packed_bytes(self.count)
-        rhs = () if self.rhs is None else (spm_access("rhs", self.rhs, nbytes),)
-        return spm_access("lhs", self.lhs, nbytes), *rhs, spm_access("dst", self.dst, nbytes, writes=True)
+        rhs = () if self.rhs is None else (spm_access("rhs", self.rhs, nbytes, format="i1"),)
+        return (
+            spm_access("lhs", self.lhs, nbytes, format="i1"),
+            *rhs,
+            spm_access("dst", self.dst, nbytes, writes=True, format="i1"),
+        )
 
 
 class Bit2FpOp(PeripheralOp, name="tx8.bit2fp"):
@@ -71,8 +75,8 @@ class Bit2FpOp(PeripheralOp, name="tx8.bit2fp"):
 
     def effects(self) -> tuple[Access, ...]:
         return (
-            spm_access("src", self.src, packed_bytes(self.count)),
-            spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True),
+            spm_access("src", self.src, packed_bytes(self.count), format="i1"),
+            spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True, format=self.format),
         )
 
 
@@ -89,7 +93,10 @@ class CountOp(PeripheralOp, name="tx8.count"):
 
     def effects(self) -> tuple[Access, ...]:
         nbytes = packed_bytes(self.count) if self.format == "i1" else self.count * format_bytes(self.format)
-        return spm_access("src", self.src, nbytes), spm_access("dst", self.dst, 4, writes=True)
+        return (
+            spm_access("src", self.src, nbytes, format=self.format),
+            spm_access("dst", self.dst, 4, writes=True, format="i32"),
+        )
 
 
 class ArgOp(PeripheralOp, name="tx8.arg"):
@@ -108,8 +115,8 @@ class ArgOp(PeripheralOp, name="tx8.arg"):
         self.require_one_of("format", self.format, NUMERIC)
 
     def effects(self) -> tuple[Access, ...]:
-        source = spm_access("src", self.src, self.count * format_bytes(self.format))
-        return source, spm_access("dst", self.dst, 4, writes=True)
+        source = spm_access("src", self.src, self.count * format_bytes(self.format), format=self.format)
+        return source, spm_access("dst", self.dst, 4, writes=True, format="i32")
 
 
 class LutOp(PeripheralOp):
@@ -127,10 +134,11 @@ class LutOp(PeripheralOp):
         self.require_range("entries", self.entries, 1, 1 << min(8 * self.word, 31))
 
     def effects(self) -> tuple[Access, ...]:
+        word = f"ui{8 * self.word}"
         return (
-            spm_access("src", self.src, self.count * self.word),
-            spm_access("table", self.table, self.entries * self.word),
-            spm_access("dst", self.dst, self.count * self.word, writes=True),
+            spm_access("src", self.src, self.count * self.word, format=word),
+            spm_access("table", self.table, self.entries * self.word, format=word),
+            spm_access("dst", self.dst, self.count * self.word, writes=True, format=word),
         )
 
 
@@ -168,7 +176,8 @@ class RandGenOp(PeripheralOp, name="tx8.rand_gen"):
         self.require_range("seed", self.seed, 0, (1 << 63) - 1)
 
     def effects(self) -> tuple[Access, ...]:
-        return (spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True),)
+        nbytes = self.count * format_bytes(self.format)
+        return (spm_access("dst", self.dst, nbytes, writes=True, format=self.format),)
 
 
 class ElemMaskOp(PeripheralOp, name="tx8.elem_mask"):
@@ -193,7 +202,10 @@ class ElemMaskOp(PeripheralOp, name="tx8.elem_mask"):
 
     def effects(self) -> tuple[Access, ...]:
         nbytes = self.count * format_bytes(self.format)
-        return spm_access("src", self.src, nbytes), spm_access("dst", self.dst, nbytes, writes=True)
+        return (
+            spm_access("src", self.src, nbytes, format=self.format),
+            spm_access("dst", self.dst, nbytes, writes=True, format=self.format),
+        )
 
 
 class BilinearOp(Instruction, name="tx8.bilinear"):

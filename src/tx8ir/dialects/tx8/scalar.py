@@ -50,8 +50,8 @@ class ScalarMoveOp(ScalarOp, name="tx8.scalar_move"):
             self.require_range("value", self.value, *INT32)
 
     def effects(self) -> tuple[Access, ...]:
-        sources = () if self.src is None else (spm_access("src", self.src, 4),)
-        return *sources, spm_access("dst", self.dst, 4, writes=True)
+        sources = () if self.src is None else (spm_access("src", self.src, 4, format="i32"),)
+        return *sources, spm_access("dst", self.dst, 4, writes=True, format="i32")
 
 
 class ScalarAddOp(ScalarOp, name="tx8.scalar_add"):
@@ -68,8 +68,12 @@ class ScalarAddOp(ScalarOp, name="tx8.scalar_add"):
             self.require_range("value", self.value, *INT32)
 
     def effects(self) -> tuple[Access, ...]:
-        rhs = () if self.rhs is None else (spm_access("rhs", self.rhs, 4),)
-        return spm_access("lhs", self.lhs, 4), *rhs, spm_access("dst", self.dst, 4, writes=True)
+        rhs = () if self.rhs is None else (spm_access("rhs", self.rhs, 4, format="i32"),)
+        return (
+            spm_access("lhs", self.lhs, 4, format="i32"),
+            *rhs,
+            spm_access("dst", self.dst, 4, writes=True, format="i32"),
+        )
 
 
 class CsrReadOp(ScalarOp, name="tx8.csr_read"):
@@ -92,7 +96,8 @@ class CsrReadOp(ScalarOp, name="tx8.csr_read"):
         self.require_one_of("register", self.register, CSR_REGISTERS)
 
     def effects(self) -> tuple[Access, ...]:
-        return (spm_access("dst", self.dst, CSR_REGISTERS[self.register], writes=True),)
+        size = CSR_REGISTERS[self.register]
+        return (spm_access("dst", self.dst, size, writes=True, format=f"ui{8 * size}"),)
 
 
 class CsrWriteOp(ScalarOp, name="tx8.csr_write"):
@@ -101,7 +106,7 @@ class CsrWriteOp(ScalarOp, name="tx8.csr_write"):
     src: PerTile = attribute(doc="SPM address of the flags, one ui32")
 
     def effects(self) -> tuple[Access, ...]:
-        return (spm_access("src", self.src, 4),)
+        return (spm_access("src", self.src, 4, format="ui32"),)
 
 
 OPS = (ScalarMoveOp, ScalarAddOp, CsrReadOp, CsrWriteOp)

@@ -223,9 +223,9 @@ class MaskMoveOp(Instruction, name="tx8.maskmove"):
     def effects(self) -> tuple[Access, ...]:
         nbytes = self.count * format_bytes(self.format)
         return (
-            spm_access("src", self.src, nbytes),
-            spm_access("mask", self.mask, nbytes),
-            spm_access("dst", self.dst, nbytes, writes=True, conditional=True),
+            spm_access("src", self.src, nbytes, format=self.format),
+            spm_access("mask", self.mask, nbytes, format=self.format),
+            spm_access("dst", self.dst, nbytes, writes=True, conditional=True, format=self.format),
         )
 
 
@@ -268,17 +268,17 @@ class ConvertOp(Instruction, name="tx8.convert"):
         )
 
     def effects(self) -> tuple[Access, ...]:
-        source, destination = format_bytes(self.src_format), format_bytes(self.dst_format)
-        spacing = max(source, destination)
+        spacing = max(format_bytes(self.src_format), format_bytes(self.dst_format))
         return (
-            self._side("src", self.src, source, spacing, writes=False),
-            self._side("dst", self.dst, destination, spacing, writes=True),
+            self._side("src", self.src, self.src_format, spacing, writes=False),
+            self._side("dst", self.dst, self.dst_format, spacing, writes=True),
         )
 
-    def _side(self, operand: str, addresses: PerTile, nbytes: int, spacing: int, *, writes: bool) -> Access:
+    def _side(self, operand: str, addresses: PerTile, format: str, spacing: int, *, writes: bool) -> Access:
+        nbytes = format_bytes(format)
         if nbytes == spacing:
-            return spm_access(operand, addresses, self.count * nbytes, writes=writes)
-        return spm_access(operand, addresses, nbytes, walk=((self.count, spacing),), writes=writes)
+            return spm_access(operand, addresses, self.count * nbytes, writes=writes, format=format)
+        return spm_access(operand, addresses, nbytes, walk=((self.count, spacing),), writes=writes, format=format)
 
 
 class MemsetOp(Instruction, name="tx8.memset"):
@@ -297,7 +297,7 @@ class MemsetOp(Instruction, name="tx8.memset"):
         self.require_range("value", self.value, 0, (1 << 8 * format_bytes(self.format)) - 1)
 
     def effects(self) -> tuple[Access, ...]:
-        return (spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True),)
+        return (spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True, format=self.format),)
 
 
 OPS = (ReduceOp, PoolOp, ChannelNormOp, MaskMoveOp, ConvertOp, MemsetOp)

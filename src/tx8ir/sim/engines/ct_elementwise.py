@@ -21,12 +21,13 @@ from tx8ir.dialects.tx8 import (
     UnaryOp,
 )
 from tx8ir.sim.memory import Placed
-from tx8ir.target.formats import F16, F32, Format
-from tx8ir.target.rounding import Rounding
+from tx8ir.target.formats import F16, F32, F64, Format
+from tx8ir.target.rounding import Rounding, convert
 
 from .blocks import blocks, is_displaced
 from .ct_peripheral import store_packed
-from .functions import BINARY, HALF, TRUTH, Float32, Function, narrow, simple, unary, widen
+from .directed import BINARY_IN_DOUBLE, DoubleFunction, unary_in_double
+from .functions import EXTREMA, HALF, TRUTH, Float32, Function, binary, narrow, operand, unary, widen
 from .registry import Machine, Step, executes
 
 Array = NDArray[Any]
@@ -46,7 +47,7 @@ def _elementwise(
     fold: Fold = _straight,
     direct: bool = False,
 ) -> Step:
-    """A step that gives all sources as fp32, and `constants`, to `compute` and stores the result.
+    """A step that gives all sources as fp32, and `constants`, to `compute` and stores the result, to nearest even.
 
     Args:
         op: the instruction.
@@ -56,13 +57,13 @@ def _elementwise(
         fold: how sources and result are laid side by side.
         direct: whether `compute` takes and gives the format itself, as it always does for f32.
     """
-    format, rounding = Format.named(op.format), Rounding(op.rounding)
+    format = Format.named(op.format)
     direct = direct or format is F32  # nothing to round: NumPy may write the memory itself
-    whole = rounding is Rounding.STOCHASTIC or (direct and not passes)  # random numbers are drawn in the order of all
+    whole = direct and not passes
     in_parts = not whole or fold is not _straight
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
-        memory, rng = machine.memory, machine.rng
+        memory = machine.memory
         scratch = memory.scratch
         *operands, destination = placed
         sources = tuple([memory.load(p, format) for p in operands])
@@ -82,9 +83,31 @@ def _elementwise(
                 wide = tuple([widen(part, format) for part in parts])
                 values = scratch.take("result", to.shape, F32.dtype)
                 compute((*wide, *constants), values, scratch)
-                to[...] = narrow(values, format, rounding, rng)
+                to[...] = narrow(values, format)
         if out is None:
             memory.store(destination, result)
+
+    return step
+
+
+def _directed(
+    op: ElementwiseOp, compute: DoubleFunction, *constants: NDArray[np.float64], fold: Fold = _straight
+) -> Step:
+    """A step as `_elementwise`, for the modes that are not to nearest: in double precision, then rounded once."""
+    format, rounding = Format.named(op.format), Rounding(op.rounding)
+    whole = rounding is Rounding.STOCHASTIC  # random numbers are drawn in the order of all
+
+    def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
+        memory = machine.memory
+        *operands, destination = placed
+        sources = tuple([operand(memory.load(p, format), format) for p in operands])
+        count = destination.access.nbytes // format.bytes
+        result = np.empty((len(destination.tiles), count), format.dtype)
+        for folded, target in fold(sources, result):
+            for parts, to in ((folded, target),) if whole else blocks(folded, target):
+                doubles = compute(tuple([part.astype(np.float64) for part in (*parts, *constants)]), rounding)
+                to[...] = convert(np.broadcast_to(doubles, to.shape), F64, format, rounding, machine.rng)
+        memory.store(destination, result)
 
     return step
 
@@ -96,6 +119,9 @@ _ONE_PASS = frozenset({"abs", "recip", "square", "sqrt", "neg", "sin", "cos", "t
 def decode_unary(op: UnaryOp) -> Step:
     """`dst[i] = function(src[i])`."""
     function, format = op.function, Format.named(op.format)
+    compute = unary_in_double(function, op.alpha)
+    if compute is not None and op.rounding != Rounding.NEAREST_EVEN:
+        return _directed(op, compute)
     if format is F16 and function in HALF and op.rounding == Rounding.NEAREST_EVEN:
         return _elementwise(op, HALF[function], passes=False, direct=True)
     return _elementwise(op, unary(function, op.alpha, format), passes=function not in _ONE_PASS)
@@ -148,10 +174,13 @@ def decode_binary_vuv_loop(op: BinaryVuVLoopOp) -> Step:
 
 def _binary(op: BinaryOp, *constants: Float32, fold: Fold = _straight) -> Step:
     """As `_elementwise`, of which the results may be packed bits."""
-    function = op.function
+    function, format = op.function, Format.named(op.format)
+    if function in BINARY_IN_DOUBLE and op.rounding != Rounding.NEAREST_EVEN:
+        wide = [constant.astype(np.float64) for constant in constants]
+        return _directed(op, BINARY_IN_DOUBLE[function], *wide, fold=fold)
     if not op.packed:
-        return _elementwise(op, simple(BINARY[function]), *constants, passes=False, fold=fold)
-    format, truth = Format.named(op.format), TRUTH[function]
+        return _elementwise(op, binary(function, format), *constants, passes=function in EXTREMA, fold=fold)
+    truth = TRUTH[function]
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         memory = machine.memory

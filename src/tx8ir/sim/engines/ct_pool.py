@@ -22,7 +22,7 @@ def decode_pool_index(op: PoolIndexOp) -> Step:
     _, h, w, _ = op.shape
     out_extents = op.out_shape[1:3]
     neutral = np.float32(-np.inf if largest else np.inf)
-    beats = np.greater if largest else np.less
+    beats = wins = np.greater if largest else np.less
     # The place of every element of the padded feature, -1 in the padding: one image serves all n and c.
     places = pad(np.arange(h * w, dtype=np.int32).reshape(1, 1, h, w, 1), pads, np.int32(-1))
 
@@ -37,6 +37,7 @@ def decode_pool_index(op: PoolIndexOp) -> Step:
             strict=True,
         ):
             better = beats(values, best) | (where < 0) | (np.isnan(values) & ~np.isnan(best))
+            better |= (values == 0) & (best == 0) & wins(np.signbit(best), np.signbit(values))  # +0 is larger than -0
             np.copyto(best, values, where=better)
             np.copyto(where, place, where=better)
         machine.memory.store_tensor(dst, narrow(best, format))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import (
     REDUCE_AXES,
@@ -16,6 +19,7 @@ from tx8ir.dialects.tx8 import (
     ReduceOp,
 )
 from tx8ir.sim.memory import Placed
+from tx8ir.target import extrema
 from tx8ir.target.formats import Format
 from tx8ir.target.rounding import Rounding, convert
 
@@ -24,7 +28,15 @@ from .functions import Float32, narrow, operand, widen
 from .registry import Machine, Step, executes
 from .windows import pad, taps
 
-_REDUCE: dict[str, np.ufunc] = {"sum": np.add, "avg": np.add, "max": np.maximum, "min": np.minimum}
+Array = NDArray[Any]
+
+_EXTREMA = {"max": extrema.largest, "min": extrema.smallest}
+_COMBINE: dict[str, Callable[..., Array]] = {
+    "sum": np.add,
+    "avg": np.add,
+    "max": extrema.maximum,
+    "min": extrema.minimum,
+}
 
 
 @executes(ReduceOp)
@@ -33,13 +45,15 @@ def decode_reduce(op: ReduceOp) -> Step:
     format, function = Format.named(op.format), op.function
     axes = tuple(axis + 1 for axis in REDUCE_AXES[op.axis])  # behind the axis of tiles
     terms = np.float32(math.prod([op.shape[axis - 1] for axis in axes]))
-    ufunc = _REDUCE[function]
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
-        result: Float32 = ufunc.reduce(
-            widen(machine.memory.look_at_tensor(src, "source"), format), axis=axes, keepdims=True
-        )
+        x = widen(machine.memory.look_at_tensor(src, "source"), format)
+        result: Float32
+        if function in _EXTREMA:
+            result = _EXTREMA[function](x, axes=axes, keepdims=True)
+        else:
+            result = np.add.reduce(x, axis=axes, keepdims=True)
         if function == "avg":
             result /= terms
         machine.memory.store_tensor(dst, narrow(result, format))
@@ -55,7 +69,7 @@ def decode_pool(op: PoolOp) -> Step:
     out_extents = op.out_shape[1:3]
     window = np.float32(kernel[0] * kernel[1])
     neutral = np.float32({"max": -np.inf, "min": np.inf}.get(function, 0.0))
-    ufunc = _REDUCE[function]
+    combine = _COMBINE[function]
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
         src, dst = placed
@@ -63,7 +77,7 @@ def decode_pool(op: PoolOp) -> Step:
         views = (view for _, view in taps(x, kernel, strides, (1, 1), out_extents))
         result: Float32 = next(views).copy()
         for view in views:
-            ufunc(result, view, out=result)
+            combine(result, view, out=result)
         if function == "avg":
             result /= window
         machine.memory.store_tensor(dst, narrow(result, format))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.sim.scratch import Scratch
+from tx8ir.target import arithmetic, extrema
 from tx8ir.target.formats import BF16, F16, F32, TF32, Format
 from tx8ir.target.rounding import Rounding, convert
 
@@ -42,6 +43,15 @@ def relu(x: Float32, out: Float32 | None = None) -> Float32:
 def leaky_relu(x: Float32, alpha: float) -> Float32:
     """Pass x where x >= 0, give alpha * x elsewhere."""
     return np.where(x >= 0, x, x * np.float32(alpha))
+
+
+def _settled(function: np.ufunc, format: Format) -> Function:
+    """A function of NumPy whose results in the format are to be rounded once where fp32 has few digits."""
+
+    def compute(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+        arithmetic.settle_subnormal(function(*operands, out=out), operands, function, format)
+
+    return compute
 
 
 # -- one operand ------------------------------------------------------------------------------------------------------
@@ -155,6 +165,9 @@ _FUNCTIONS: dict[str, Function] = {
 _SHORT: dict[str, Function] = {name: simple(f) for name, f in {"ln": np.log, "pow2": np.exp2, "exp": np.exp}.items()}
 """What is enough for formats with fewer bits than fp32."""
 
+_ONCE: dict[str, np.ufunc] = {"square": np.square, "recip": np.reciprocal, "mul": np.multiply, "div": np.divide}
+"""Functions that may give numbers below fp32's normal ones, where it has too few digits to be rounded again."""
+
 HALF: dict[str, Function] = {
     **_SHORT,
     **{name: simple(f) for name, f in {"log2": np.log2, "sin": np.sin, "cos": np.cos, "tanh": np.tanh}.items()},
@@ -164,10 +177,19 @@ HALF: dict[str, Function] = {
 
 def unary(function: str, alpha: float | None, format: Format) -> Function:
     """The function of one argument for operands of a format, its parameter bound if it has one."""
+    if function in _ONCE and format is not F32:
+        return _settled(_ONCE[function], format)
     if function in _FUNCTIONS:
         return _FUNCTIONS[function] if format is F32 else _SHORT.get(function, _FUNCTIONS[function])
     assert alpha is not None
     bound = np.float32(alpha)
+    if function == "leakyrelu" and format is not F32:
+
+        def leaky_once(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+            (x,) = operands
+            out[...] = arithmetic.leaky_relu(x, alpha, format)
+
+        return leaky_once
     if function == "leakyrelu":
 
         def leaky(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
@@ -201,16 +223,34 @@ TRUTH: dict[str, np.ufunc] = {
 }
 """The functions of two arguments whose results are truth values; they broadcast."""
 
-BINARY: dict[str, np.ufunc] = {
-    "max": np.maximum,
-    "min": np.minimum,
+_ARITHMETIC: dict[str, np.ufunc] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
     "div": np.divide,
     **TRUTH,
 }
-"""The functions of two arguments; they broadcast, and write truth values to fp32 as 1.0 and 0.0."""
+
+
+def _maximum(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    x, y = operands
+    extrema.maximum(x, y, out, scratch.take("signs", out.shape, F32.dtype))
+
+
+def _minimum(operands: tuple[Float32, ...], out: Array, scratch: Scratch) -> None:
+    x, y = operands
+    extrema.minimum(x, y, out, scratch.take("signs", out.shape, F32.dtype))
+
+
+EXTREMA: dict[str, Function] = {"max": _maximum, "min": _minimum}
+
+
+def binary(function: str, format: Format) -> Function:
+    """The function of two arguments for operands of a format; they broadcast. Truth values become 1.0 and 0.0."""
+    if function in EXTREMA:
+        return EXTREMA[function]
+    ufunc = _ARITHMETIC[function]
+    return _settled(ufunc, format) if function in _ONCE and format is not F32 else simple(ufunc)
 
 
 # -- formats ----------------------------------------------------------------------------------------------------------

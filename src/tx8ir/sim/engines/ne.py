@@ -104,8 +104,7 @@ class _Sums:
 def _clipped(sums: Array, format: Format) -> Array:
     """Integers below 2^24 in an integer format, saturated."""
     if format.bits < 32:
-        bounds = np.iinfo(format.dtype)
-        sums = np.clip(sums, bounds.min, bounds.max)
+        sums = np.clip(sums, *format.integer_range)
     return sums.astype(format.dtype)
 
 
