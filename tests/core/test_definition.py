@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tx8ir.core import (
     InferTypes,
     IntAttr,
     Interface,
+    InterfaceError,
     IrContext,
     IrError,
     Model,
@@ -56,6 +58,7 @@ from tx8ir.core import (
     variadic_result,
     verify,
 )
+from tx8ir.dialects.samples import Sampled
 from tx8ir.testing.dialect import (
     AttributesOp,
     BinaryOp,
@@ -554,6 +557,68 @@ class TestInterfaces:
         with pytest.raises(TypeError, match="Half lacks unit of Area"):
             Area.attach(KeyOp, Half)
         assert KeyOp(label="x").interface(Area) is None
+
+    def test_an_empty_model_is_refused(self):
+        class Empty(Model[KeyOp], Area):
+            pass
+
+        with pytest.raises(InterfaceError, match="Empty lacks area, unit of Area") as error:
+            Area.attach(KeyOp, Empty)
+        assert isinstance(error.value, IrError)
+        assert KeyOp(label="x").interface(Area) is None
+
+    def test_a_model_that_inherits_an_abstract_method_lacks_it(self):
+        class Named(Interface):
+            @abstractmethod
+            def title(self) -> str: ...
+
+            @abstractmethod
+            def number(self) -> int: ...
+
+            def plural(self) -> str:
+                return self.title() + "s"
+
+        class Half(Model[KeyOp], Named):
+            def title(self) -> str:
+                return "key"
+
+        with pytest.raises(InterfaceError, match="Half lacks number of Named"):
+            Named.attach(KeyOp, Half)
+
+        class Whole(Half):
+            def number(self) -> int:
+                return 1
+
+        Named.attach(KeyOp, Whole)
+        assert KeyOp(label="x").interface(Named).plural() == "keys"
+
+    def test_an_empty_model_of_every_shipped_interface_is_refused(self):
+        shipped = [c for c in Interface.__subclasses__() if c.__module__.startswith("tx8ir.")]
+        interfaces = [c for c in shipped if c is not Sampled]  # all of it has defaults
+        assert len(interfaces) >= 10
+        for interface in interfaces:
+            empty = type("Empty", (Model, interface), {})
+            with pytest.raises(InterfaceError, match=f"Empty lacks .* of {interface.__name__}"):
+                interface.attach(KeyOp, empty)
+
+    def test_an_operation_class_implements_what_it_inherits(self):
+        with pytest.raises(InterfaceError, match="NothingOp lacks area, unit of Area"):
+
+            class NothingOp(Op, Area, name="toy.nothing"):  # pyright: ignore[reportUnusedClass]
+                pass
+
+    def test_a_base_without_a_name_may_leave_it_to_others(self):
+        class Base(Op, Area):
+            pass
+
+        class WholeOp(Base, name="toy.whole"):
+            def area(self) -> int:
+                return 1
+
+            def unit(self) -> str:
+                return "m2"
+
+        assert WholeOp().interface(Area).area() == 1
 
     def test_who_does_not_implement_it_answers_none(self):
         assert UnaryOp(values(f32)[0]).interface(Area) is None

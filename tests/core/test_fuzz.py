@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import random
+import subprocess
 import sys
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tx8ir.core import ParseError, VerificationFailed, parse, print_op, structurally_equal
+from support.campaign import campaign_environment, check_text, draw_text, run_campaign
+from support.mutations import TOKENS
+from tx8ir.core import ParseError, parse
 from tx8ir.testing import strategies as ir
 from tx8ir.testing.dialect import test_context
-
-WORDS = r"""
-module func.func return attributes loc( loc(unknown) unknown fused[ @main @"a_b" %0 %0#1 %a %0:2 ^bb0 ^bb1:
-( ) { } [ ] < > -> = : , // " "" :: ?x 0x \22 \FF é
-"test.unary" "test.graph" "alien.op" "func.func" "builtin.module" "func.return"
-f32 i4 bf16 tensor<2x?xf32> !pd.vtensor< !builtin.list< tuple<> none !alien.t<[>]> !builtin.dict<"a":f32>
-array<i64:1,2> dense<1.0>:!pd.vtensor<2xf32> dense<"0x00">:tensor<1xi8> true unit 1 -1 1.0 1e5 1.0e999 0x7FC00000 -0.0
-#alien<x> #test.box<{size=1:i64}> 99999999999999999999 1.0:bf16
-"""
-TOKENS = [*WORDS.split(), "\n", "\r\n", "\t", " ", "\0", "\x0b", "\ud800", "#test<colour Red>"]
 
 SEED = """\
 module {
@@ -51,23 +45,7 @@ module {
 
 
 def check(text, *, allow_unregistered):
-    try:
-        program = parse(text, context=test_context(), allow_unregistered=allow_unregistered)
-    except ParseError as refused:
-        error = refused
-    else:
-        error = None
-    if error is not None:
-        assert error.line >= 1
-        assert error.column >= 1
-        assert str(error).count("\n") >= 2
-        return
-    written = print_op(program.module)
-    again = parse(written, context=test_context(), allow_unregistered=allow_unregistered)
-    assert structurally_equal(program.module, again.module) is None, written
-    assert print_op(again.module) == written
-    with contextlib.suppress(VerificationFailed):
-        program.verify()
+    check_text(text, context=test_context(), allow_unregistered=allow_unregistered)
 
 
 @given(st.text(), st.booleans())
@@ -160,3 +138,39 @@ def test_a_caller_deep_in_the_stack_gets_a_parse_error():
         frame, used = frame.f_back, used + 1
     with pytest.raises(ParseError, match="too deep for the rest of the Python stack"):
         deep(sys.getrecursionlimit() - used - 120)
+
+
+def test_mutants_of_all_golden_programs_end_in_a_diagnostic():
+    assert list(run_campaign(iter(range(3_000)), 0, draw_text, check_text)) == []
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(6 * 3600)
+def test_a_million_mutants_end_in_a_diagnostic():
+    command = [sys.executable, "-m", "support.campaign", "texts", "--count", "1000000", "--seed", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=campaign_environment())
+    assert done.returncode == 0, done.stdout
+
+
+def test_a_mutant_is_named_by_its_number():
+    assert draw_text(random.Random("0/17")) == draw_text(random.Random("0/17"))
+    assert draw_text(random.Random("0/17")) != draw_text(random.Random("0/18"))
+
+
+def test_a_campaign_finds_what_is_no_diagnostic():
+    def check(case):
+        if case == "3":
+            raise KeyError(case)
+
+    cases = iter("01234")
+    (found,) = run_campaign(iter(range(5)), 0, lambda rng: next(cases), check)
+    assert (found.number, found.case, found.what) == (3, "3", "KeyError: '3'")
+
+
+def test_a_mutant_that_takes_too_long_is_found():
+    def check(case):
+        while True:
+            pass
+
+    (found,) = run_campaign(iter([0]), 0, lambda rng: "", check, seconds=0.2)
+    assert found.what.startswith("TooSlowError: more than 0.2 s of processor time")

@@ -192,3 +192,21 @@ def test_attributes_that_an_operation_does_not_declare_are_dropped_on_export(tmp
 
 def test_an_empty_program_comes_from_the_callers_line():
     assert Program.empty().module.location.file == __file__
+
+
+def test_a_copy_knows_what_others_may_write():
+    """Its own store has no other programs attached, so that it keeps what they may do as marks."""
+    store = WeightStore()
+    trainer, reader = program_of(TRAIN, store), program_of(READ, store)
+    store.add("w", np.float32([1, 2]))
+    store.add("rate", np.float32(0.5))
+    assert reader.mutable_parameters() == trainer.mutable_parameters() == {"w"}
+    copy = reader.clone()
+    assert copy.mutable_parameters() == copy.clone().mutable_parameters() == {"w"}
+    assert flags(store) == {"w": False, "rate": False}, "the copy is marked, not the store"
+    assert trainer.clone().mutable_parameters() == {"w"}
+    assert flags(trainer.clone().weights) == {"w": False, "rate": False}, "what it writes itself, its graph says"
+    copy.recompute_mutability()
+    assert copy.mutable_parameters() == frozenset()
+    del trainer
+    assert reader.clone().mutable_parameters() == frozenset()

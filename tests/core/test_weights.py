@@ -371,9 +371,18 @@ BROKEN = {
     "a number": (raw({"a": 3}), "tensor 'a': expected an object with dtype, shape and data_offsets, found 3"),
     "dtype": (raw({"a": f32_entry(0, 4, dtype="C64")}, b"0000"), "data type 'C64' is not supported; supported are F64"),
     "dtype kind": (raw({"a": f32_entry(0, 4, dtype=["F32"])}, b"0000"), "data type .* is not supported"),
-    "negative extent": (raw({"a": f32_entry(0, 4, [-1])}, b"0000"), r"shape must be .* integers, found \[-1\]"),
-    "fractional extent": (raw({"a": f32_entry(0, 4, [1.0])}, b"0000"), r"shape must be .* integers, found \[1.0\]"),
-    "boolean extent": (raw({"a": f32_entry(0, 4, [True])}, b"0000"), r"shape must be .* integers, found \[True\]"),
+    "negative extent": (
+        raw({"a": f32_entry(0, 4, [-1])}, b"0000"),
+        r"shape must be .* integers .*, found \[-1\]",
+    ),
+    "fractional extent": (
+        raw({"a": f32_entry(0, 4, [1.0])}, b"0000"),
+        r"shape must be .* integers .*, found \[1.0\]",
+    ),
+    "boolean extent": (
+        raw({"a": f32_entry(0, 4, [True])}, b"0000"),
+        r"shape must be .* integers .*, found \[true\]",
+    ),
     "backwards": (raw({"a": f32_entry(4, 0)}, b"0000"), r"data_offsets must be \[begin, end\], found \[4, 0\]"),
     "negative offset": (raw({"a": f32_entry(-4, 0)}, b"0000"), r"data_offsets must be \[begin, end\]"),
     "out of range": (raw({"a": f32_entry(0, 8, [2])}, b"0000"), r"\[0, 8\] reach beyond the 4 bytes of data"),
@@ -422,9 +431,9 @@ def test_broken_facts_about_a_variable(tmp_path, facts, message):
 
 
 def test_a_missing_file_a_folder_and_a_file_that_shrinks(tmp_path):
-    with pytest.raises(WeightError, match=r"cannot open weight file .*nothing': No such file"):
+    with pytest.raises(WeightError, match=r"weight file .*nothing': expected a regular file, found nothing there"):
         WeightStore.load(tmp_path / "nothing")
-    with pytest.raises(WeightError, match="is not a regular file"):
+    with pytest.raises(WeightError, match="expected a regular file, found a folder"):
         WeightStore.load(tmp_path)
     path = tmp_path / "w.safetensors"
     store = WeightStore()

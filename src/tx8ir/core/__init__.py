@@ -25,7 +25,7 @@ from .builder import Builder, detached, insert_here
 from .bulk import bulk
 from .context import Dialect, IrContext, UnregisteredOp, default_context
 from .dense import DenseAttr
-from .errors import IrError, ParseError, VerifyError
+from .errors import InvalidTypeError, IrError, ParseError, UnsupportedError, VerifyError
 from .fields import (
     Operand,
     OptionalOperand,
@@ -49,6 +49,7 @@ from .interfaces import (
     Grad,
     InferTypes,
     Interface,
+    InterfaceError,
     MemoryEffects,
     Model,
     ParameterAccess,
@@ -119,6 +120,7 @@ from .value import BlockArgument, OpOperand, OpResult, Value
 
 if TYPE_CHECKING:
     from .equality import Difference, structurally_equal
+    from .files import LoadError, MissingFileError
     from .header import Header
     from .parser import Parser, parse_op
     from .printer import Printer, print_op
@@ -180,12 +182,16 @@ __all__ = [
     "Inplace",
     "IntAttr",
     "Interface",
+    "InterfaceError",
     "IrContext",
+    "InvalidTypeError",
     "IrError",
     "IsolatedFromAbove",
     "ListType",
+    "LoadError",
     "Location",
     "MappedTensor",
+    "MissingFileError",
     "Grad",
     "MemoryEffects",
     "ViewLike",
@@ -256,6 +262,7 @@ __all__ = [
     "VariadicResult",
     "VerificationFailed",
     "verify",
+    "UnsupportedError",
     "VerifyError",
     "VTensorType",
     "WeightError",
@@ -267,7 +274,9 @@ _LAZY: Final = {
     "Difference": "equality",
     "Fault": "verifier",
     "Header": "header",
+    "LoadError": "files",
     "MappedTensor": "safetensors",
+    "MissingFileError": "files",
     "Parser": "parser",
     "Printer": "printer",
     "Program": "program",

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Self, TypeVar, cast
 
 import numpy as np
 
+from .errors import InvalidTypeError
 from .floats import float_bits, round_float
 from .location import quote
 from .types import NESTING_LIMIT, ScalarType, Type, f64, i1, i64
@@ -151,7 +152,7 @@ def depth_around(parts: Iterable[Attribute]) -> int:
         if inner >= depth:
             depth = inner + 1
     if depth > NESTING_LIMIT:
-        raise ValueError(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
+        raise InvalidTypeError(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
     return depth
 
 

@@ -143,8 +143,13 @@ class Block(Displayable):
         return op
 
     def extend(self, ops: Iterable[Operation]) -> None:
-        """Append detached operations in order."""
-        for op in ops:
+        """Append detached operations in order. Raises IrError as `append` does, before it appends any."""
+        new = list(ops)
+        for op in new:
+            self._check_insert(op)
+        if len(set(new)) != len(new):
+            raise IrError("an operation is given twice")
+        for op in new:
             self.append(op)
 
     def insert_before(self, op: Operation, anchor: Operation) -> Operation:
@@ -181,6 +186,7 @@ class Block(Displayable):
     def splice_before(self, anchor: Operation, source: Block) -> None:
         """Move all operations of `source` in front of `anchor`, in order; O(operations moved)."""
         self._check_anchor(anchor)
+        require_block(source, "what is spliced")
         if source is self:
             raise IrError("a block cannot be spliced into itself")
         for op in source:
@@ -190,10 +196,14 @@ class Block(Displayable):
             self.insert_before(op, anchor)
 
     def _check_anchor(self, anchor: Operation) -> None:
+        if getattr(anchor, "_operands", None) is None:
+            raise IrError(f"operations are inserted next to an operation, not {anchor!r}")
         if anchor._parent is not self:
             raise IrError(f"{anchor.name} is not in the block to insert into", anchor)
 
     def _check_insert(self, op: Operation) -> None:
+        if getattr(op, "_operands", None) is None:  # raises IrError itself when the operation was erased
+            raise IrError(f"a block holds operations, not {op!r}")
         if op._parent is not None:
             raise IrError(f"{op.name} is in a block already; detach or move it", op)
         if op._regions:
@@ -279,6 +289,12 @@ class Block(Displayable):
         return f"<Block with {len(self._args)} arguments and {self._count} operations>"
 
 
+def require_block(given: object, what: str) -> None:
+    """Raise IrError when `given` is no block."""
+    if not isinstance(given, Block):
+        raise IrError(f"{what} is a Block, not {given!r}")
+
+
 class Region:
     """A list of blocks, the first being the entry. It belongs to one operation."""
 
@@ -289,8 +305,7 @@ class Region:
     def __init__(self, blocks: Iterable[Block] = ()) -> None:
         self._blocks = []
         self._parent = None
-        for block in blocks:
-            self.append(block)
+        self.set_blocks(blocks)
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -308,20 +323,31 @@ class Region:
         return self._parent
 
     def append(self, block: Block) -> Block:
-        """Add a block at the end. Raises IrError when it belongs to a region already."""
-        if block._parent is not None:
-            raise IrError("the block belongs to a region already", self._parent)
-        block._parent = self
+        """Add a block at the end. Raises IrError when it belongs to a region already, or holds this one."""
+        self._check_new(block)
         self._blocks.append(block)
+        block._parent = self
         return block
 
     def insert(self, index: int, block: Block) -> Block:
-        """Add a block at a position. Raises IrError when it belongs to a region already."""
+        """Add a block at a position. Raises IrError when it belongs to a region already, or holds this one."""
+        self._check_new(block)
+        self._blocks.insert(index, block)
+        block._parent = self
+        return block
+
+    def _check_new(self, block: Block) -> None:
+        """Raise when `block` cannot become one of the blocks; O(depth)."""
+        require_block(block, "what a region holds")
         if block._parent is not None:
             raise IrError("the block belongs to a region already", self._parent)
-        block._parent = self
-        self._blocks.insert(index, block)
-        return block
+        if block._first is None:
+            return
+        around = self._parent._parent if self._parent is not None else None
+        while around is not None:
+            if around is block:
+                raise IrError("the block holds the region that it should go into", self._parent)
+            around = around.parent_op._parent if around.parent_op is not None else None
 
     def set_blocks(self, blocks: Iterable[Block]) -> None:
         """Make these its blocks, in this order; those it had and that are not among them are then in no region.
@@ -333,11 +359,11 @@ class Region:
             IrError: a block is given twice or belongs to another region; nothing has changed then.
         """
         new = list(blocks)
+        for block in new:
+            if getattr(block, "_parent", None) is not self:
+                self._check_new(block)
         if len(set(new)) != len(new):
             raise IrError("a block is given twice", self._parent)
-        for block in new:
-            if block._parent is not None and block._parent is not self:
-                raise IrError("the block belongs to a region already", self._parent)
         for block in self._blocks:
             block._parent = None
         for block in new:

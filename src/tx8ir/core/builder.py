@@ -70,6 +70,35 @@ class Builder:
         return f"<Builder {where} of {self.block!r}>"
 
 
+@contextmanager
+def built_or_discarded(block: Block) -> Generator[Builder]:
+    """`with Builder.at_end(block)`, for a new block: on an exception, what the block holds by then is discarded.
+
+    An operation built for nothing would stay a user of the values around it, though nobody can find it.
+    """
+    try:
+        with Builder.at_end(block) as builder:
+            yield builder
+    except BaseException:
+        discard_block(block)
+        raise
+
+
+def discard_block(block: Block) -> None:
+    """Drop the uses of everything inside a block that is in no region, and empty it; O(size).
+
+    An operation whose result somebody outside uses stays, detached and without operands.
+    """
+    for op in block:
+        for inner in op.walk():
+            inner.set_operands(())
+    for op in reversed(block):
+        if any(result.has_uses for result in op.results):
+            op.detach()
+        else:
+            op.erase("a failed build")
+
+
 def insert_here(op: OpT) -> OpT:
     """Insert a detached operation where constructed ones go now, if a builder is active, and return it."""
     point = STATE.insertion_point

@@ -6,16 +6,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from .block import Region
+from .block import Region, require_block
 from .bulk import bulk
+from .errors import IrError
 from .operation import Operation, create_unchecked
-from .value import OpOperand, OpResult
+from .value import BlockArgument, OpOperand, OpResult, as_value
 
 
 def clone_operation(root: Operation, mapping: dict[Any, Any]) -> Any:
     """See `Operation.clone`. `mapping` takes values and blocks."""
+    if mapping:
+        _check_mapping(root, mapping)
     with bulk():
         return _clone(root, mapping)
+
+
+def _check_mapping(root: Operation, mapping: dict[Any, Any]) -> None:
+    """Raise IrError when a value or block that `root` uses is mapped to none; before anything is made. O(size)."""
+    get = mapping.get
+    for op in root.walk():
+        for use in op._operands:
+            found = get(use._value)
+            if found is not None and found.__class__ is not OpResult and found.__class__ is not BlockArgument:
+                as_value(found, f"what operand {use.index} of {op.name} is mapped to")
+                raise IrError(f"operand {use.index} of {op.name} is mapped to an operation, not to its result", op)
+        for index, block in enumerate(op._successors):
+            require_block(get(block, block), f"what successor {index} of {op.name} is mapped to")
 
 
 def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:

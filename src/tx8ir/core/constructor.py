@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from .attributes import EMPTY_DICT, Attribute, DenseArrayAttr, DictAttr, dict_attr
-from .block import Block, Region
+from .block import Block, Region, require_block
 from .definition import SEGMENTS, Definition
 from .errors import IrError, VerifyError
 from .fields import MISSING
@@ -29,7 +29,8 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
         "as_value": as_value, "dict_attr": dict_attr, "EMPTY_DICT": EMPTY_DICT,
         "STATE": STATE, "getframe": sys._getframe, "python_location": python_location, "definition": d,
         "encode_attributes": _encode_attributes, "infer": _infer, "check_result_types": _check_result_types,
-        "take_region": _take_region, "discard": discard, "inferred": d.inferred,
+        "take_region": _take_region, "take_block": _take_block, "refuse_repeated": _refuse_repeated,
+        "discard": discard, "inferred": d.inferred,
     }  # fmt: skip
     params = ["self"]
     last_required = max((i for i, f in enumerate(d.operands) if f.count == "one"), default=-1)
@@ -88,11 +89,14 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
     body.append("    frame = getframe(1); location = python_location(frame.f_code, frame.f_lasti)")
     body.append("self._location = location")
     if d.successors:
-        body.append(f"self._successors = ({', '.join(f.name for f in d.successors)},)")
+        taken = ", ".join(f"take_block({f.name}, 'successor {f.name} of {name}')" for f in d.successors)
+        body.append(f"self._successors = ({taken},)")
     body += _result_lines(d, fixed)
     if d.regions:
         taken = ", ".join(f"take_region(self, {f.name}, {f.name!r})" for f in d.regions)
         body.append(f"regions = ({taken},)")
+        if len(d.regions) > 1:
+            body.append(f"if len(set(regions)) < {len(d.regions)}: refuse_repeated(self)")
         body.append("for r in regions: r._parent = self")
         body.append("self._regions = regions")
     # The parts are checked, so the chains of the operands may change; what can still fail discards the operation.
@@ -209,6 +213,15 @@ def _check_result_types(d: Definition, op: Operation, given: tuple[Any, ...]) ->
                 raise IrError(f"result {field.name} of {op.name} takes a Type, not {item!r}", op)
             types.append(item)
     return tuple(types)
+
+
+def _take_block(given: Block, what: str) -> Block:
+    require_block(given, what)
+    return given
+
+
+def _refuse_repeated(op: Operation) -> NoReturn:
+    raise IrError(f"{op.name} is given one region twice", op)
 
 
 def _take_region(op: Operation, given: Region | None, name: str) -> Region:

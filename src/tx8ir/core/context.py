@@ -82,7 +82,7 @@ class Dialect:
 
         Raises:
             ParseError: the list is no YAML, or says something that is not understood; with line and column.
-            IrError: PyYAML, the extra `yaml`, is not installed. OSError: the file cannot be read.
+            IrError: PyYAML, the extra `yaml`, is not installed. LoadError: the file cannot be read.
         """
         from .yaml_dialect import load_ops  # here, because most programs define their dialects in Python
 

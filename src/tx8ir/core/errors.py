@@ -34,8 +34,16 @@ class IrError(Exception):
         return f"{self.message}{place}"
 
 
+class InvalidTypeError(IrError, ValueError):
+    """A type or an attribute that cannot be: an extent out of range, or types that nest too deep."""
+
+
 class VerifyError(IrError):
     """An operation or a program that breaks a rule of the IR or of its dialect."""
+
+
+class UnsupportedError(IrError):
+    """A valid program that a pass does not take, as its description says. The program is as it was before the pass."""
 
 
 class ParseError(IrError):

@@ -4,10 +4,12 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .attributes import Attribute
+from .errors import IrError
 from .types import Type
 from .value import Value
 
@@ -18,10 +20,15 @@ OpT = TypeVar("OpT", bound="Operation")
 ModelT = TypeVar("ModelT")
 
 
+class InterfaceError(IrError, TypeError):
+    """An implementation of an interface that cannot be registered."""
+
+
 class Interface:
     """Base of interfaces. Ask with `op.interface(I)`: an object with I's methods, or None; one dict lookup.
 
-    An op class implements it by inheriting from it. Another package attaches it from outside:
+    Its abstract methods (`abc.abstractmethod`) must be implemented, the others may be; a model that implements none is
+    refused. An op class implements it by inheriting from it. Another package attaches it from outside:
 
         @Compute.implement(GemmOp)
         class GemmCompute(Model[GemmOp], Compute):
@@ -32,7 +39,7 @@ class Interface:
 
     @classmethod
     def implement(cls, *op_classes: type[Operation]) -> Callable[[type[ModelT]], type[ModelT]]:
-        """Attach the decorated `Model` to op classes. Raises TypeError when one implements the interface already."""
+        """Attach the decorated `Model` to op classes. Raises InterfaceError as `attach` does."""
 
         def attach(model: type[ModelT]) -> type[ModelT]:
             for op_class in op_classes:
@@ -47,15 +54,31 @@ class Interface:
 
         Raises:
         ------
-            TypeError: `op_class` has an implementation already, or `model` lacks a method of the interface.
+            InterfaceError: `op_class` has an implementation already, or `model` lacks a method of the interface.
         """
         table = op_class.info.interfaces
         if cls in table:
-            raise TypeError(f"{op_class.info.name} implements {cls.__name__} already, in {table[cls].__qualname__}")
-        missing = [n for n, f in vars(cls).items() if callable(f) and not n.startswith("_") and not hasattr(model, n)]
-        if missing:
-            raise TypeError(f"{model.__name__} lacks {', '.join(missing)} of {cls.__name__}")
+            raise InterfaceError(
+                f"{op_class.info.name} implements {cls.__name__} already, in {table[cls].__qualname__}"
+            )
+        require_implemented(cls, model)
         table[cls] = model
+
+
+def require_implemented(interface: type[Interface], model: type[Any]) -> None:
+    """Raise InterfaceError when `model` leaves out an abstract method of `interface`, or all of its methods."""
+    methods = {
+        name: method
+        for base in reversed(interface.__mro__)
+        if issubclass(base, Interface) and base is not Interface
+        for name, method in vars(base).items()
+        if callable(method) and not name.startswith("_")
+    }
+    absent = [name for name in methods if getattr(model, name, None) in (None, methods[name])]
+    abstract = [n for n in absent if not hasattr(model, n) or getattr(methods[n], "__isabstractmethod__", False)]
+    missing = absent if len(absent) == len(methods) else abstract
+    if missing:
+        raise InterfaceError(f"{model.__name__} lacks {', '.join(missing)} of {interface.__name__}")
 
 
 class Model(Generic[OpT]):
@@ -72,6 +95,7 @@ class InferTypes(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def infer_types(self) -> Sequence[Type]:
         """The types of the results. Raises VerifyError when the operands do not fit."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -82,6 +106,7 @@ class Compute(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def compute(self, *args: Any, **kwargs: Any) -> Any:
         """The result array, or a tuple of them, from the operand arrays.
 
@@ -95,6 +120,7 @@ class Fold(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def fold(self, operands: Sequence[Attribute | None]) -> Value | Attribute | None:
         """A value that equals the result, a constant for it, or None. `operands` holds the constants among them."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -105,6 +131,7 @@ class Fallible(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def can_fail(self) -> bool:
         """Whether it may fail, for some content of its operands. Those without this interface never do."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -115,6 +142,7 @@ class Branch(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def successor_operands(self, index: int) -> Sequence[Value]:
         """The operands that become the arguments of successor `index`, in order."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -125,10 +153,12 @@ class ParameterAccess(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def parameter_reads(self) -> Mapping[str, Type]:
         """Names of the variables it reads, and the types it reads them as."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
+    @abstractmethod
     def parameter_writes(self) -> Mapping[str, Type]:
         """Names of the variables that it may write, or lets others write through an alias; and their types."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -139,6 +169,7 @@ class SymbolUser(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def verify_symbols(self, symbols: Mapping[str, Operation]) -> None:
         """Checks the use of symbols, given the definitions of the nearest table around by name.
 
@@ -152,6 +183,7 @@ class MemoryEffects(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def effects(self) -> Any:
         """The effects, in the terms of the dialect (values for tensors, byte ranges for instructions)."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -162,10 +194,12 @@ class ViewLike(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def forward(self, base: Value) -> Sequence[Value]:
         """The same views of another base of the operand's shape: new operations on `base`, one value per result."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
+    @abstractmethod
     def inverse(self, base: Value, index: int, value: Value) -> Value:
         """Scatter back: `base` where the elements that result `index` shows are those of `value`; new operations."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
@@ -176,6 +210,7 @@ class Grad(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def grad(self, cotangents: Sequence[Value | None]) -> Sequence[Value | None]:
         """The gradient of a scalar by each operand, from its gradient by each result (None: it does not depend on it).
 

@@ -24,7 +24,7 @@ from .fields import (
     successor,
     variadic_operand,
 )
-from .interfaces import Interface
+from .interfaces import Interface, require_implemented
 from .location import at_location, caller_location
 from .operation import Operation, OpInfo
 from .traits import Trait
@@ -145,6 +145,8 @@ class OpMeta(type):
         )
         for base in cls.__mro__:
             if issubclass(base, Interface) and base is not Interface and not issubclass(base, Operation):
+                if name:  # a class without a name is a base of others, which may still implement it
+                    require_implemented(base, cls)
                 info.interfaces[base] = cls
         cls.info = info
         for field in fields.values():

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from .attributes import EMPTY_DICT, DictAttr
+from .block import require_block
 from .display import Displayable
 from .errors import IrError
 from .location import Location, caller_location, fuse, python_location
@@ -116,7 +117,7 @@ class Operation(Displayable):
             if any(region is other for other in regions[:number]):
                 raise IrError(f"region {number} of the new {cls.name} is given twice")
         for number, block in enumerate(successors):
-            _require_block(block, f"successor {number} of the new {cls.name}")
+            require_block(block, f"successor {number} of the new {cls.name}")
         if location is None:
             location = caller_location()
         attrs = DictAttr(attributes) if attributes else EMPTY_DICT
@@ -253,7 +254,7 @@ class Operation(Displayable):
         """Replace one successor. Raises IrError when there is no such successor."""
         if not 0 <= index < len(self._successors):
             raise IrError(f"{self.name} has {len(self._successors)} successors, so no successor {index}", self)
-        _require_block(block, f"successor {index} of {self.name}")
+        require_block(block, f"successor {index} of {self.name}")
         self._successors = (*self._successors[:index], block, *self._successors[index + 1 :])
 
     def detach(self) -> None:
@@ -275,6 +276,8 @@ class Operation(Displayable):
         cast("Block", anchor._parent).insert_after(self, anchor)
 
     def _check_move(self, anchor: Operation) -> None:
+        if getattr(anchor, "_operands", None) is None:
+            raise IrError(f"{self.name} is moved next to an operation, not {anchor!r}", self)
         if anchor._parent is None:
             raise IrError(f"{self.name} cannot be moved next to {anchor.name}, which is in no block", self)
         if anchor is self or (self._regions and any(a is self for a in anchor.ancestors())):
@@ -343,6 +346,10 @@ class Operation(Displayable):
 
         Args:
             mapping: values outside to use in place of its operands; on return it also maps every copied value.
+
+        Raises:
+        ------
+            IrError: an operand or a successor is mapped to something that is none; nothing has changed then.
         """
         return _module("cloning").clone_operation(self, {} if mapping is None else mapping)
 
@@ -372,11 +379,6 @@ class Operation(Displayable):
 def _module(name: str) -> Any:
     """A module of the core that is loaded when it is first used, because making operations does not need it."""
     return importlib.import_module(f"{__package__}.{name}")
-
-
-def _require_block(given: object, what: str) -> None:
-    if getattr(given, "_args", None) is None:
-        raise IrError(f"{what} is a Block, not {given!r}")
 
 
 def _is_inside(value: Value, op: Operation) -> bool:

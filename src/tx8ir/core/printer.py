@@ -16,7 +16,7 @@ from .errors import IrError
 from .location import quote
 from .op import Op
 from .operation import Operation
-from .traits import IsolatedFromAbove
+from .traits import IsolatedFromAbove, Terminator
 from .types import Type, function_text
 from .value import Value
 
@@ -58,6 +58,9 @@ class Printer:
         self._kinds: dict[type[Operation], tuple[Callable[..., None] | None, str]] = {}
         self._root: Operation | None = None
         self._has_forward_uses = False
+        # Entry blocks written without a label, and those that turned out to need one since a branch goes to them.
+        self._unlabelled: set[Block] = set()
+        self._entered: set[Block] = set()
         self._outer = 0
 
     def text(self) -> str:
@@ -108,7 +111,7 @@ class Printer:
         if names:
             self.write(names[0] + (f":{len(op._results)}" if len(op._results) > 1 else "") + " = ")
         header = self._kind(op)[0]
-        if header is not None and not op._regions and _fits_short_form(op):
+        if header is not None and not op._regions and self._fits_short_form(op):
             header(op, self)
         else:
             regions = f" ({', '.join(['{ … }'] * len(op._regions))})" if op._regions else ""
@@ -164,10 +167,12 @@ class Printer:
         start, counters = len(self._out), (self._next_result, self._next_argument, dict(self._taken))
         self._root = root
         self._traverse(root)
-        if self._has_forward_uses:  # a block uses values of a later one: now all names are known
+        while self._has_forward_uses or not self._entered.isdisjoint(self._unlabelled):
+            # A block uses values of a later one, or goes back to the entry: now all names are known, and such entries.
             del self._out[start:]
-            self._next_result, self._next_argument, self._taken = counters
+            self._next_result, self._next_argument, self._taken = counters[0], counters[1], dict(counters[2])
             self._root, self._has_forward_uses = None, False
+            self._unlabelled.clear()
             self._traverse(root)
         self._root = None
 
@@ -228,7 +233,7 @@ class Printer:
                 out.append(f"{prefix}{op_name}({', '.join(operands)}){shown} : {signature}{location}{end}")
             else:
                 out.append(pad + self._name_results(op))
-                if header is not None and not _fits_short_form(op):
+                if header is not None and not self._fits_short_form(op):
                     header = None
                 if op._regions:
                     tail = self._open(op, header, work, indent)
@@ -296,8 +301,11 @@ class Printer:
         # In the generic form nothing between the braces means no block, so a block without operations needs its label.
         alone = len(region._blocks) == 1
         for number, block in reversed(list(enumerate(region._blocks))):
-            bare = alone and not block._args and block._first is not None
-            work.append(("block", block, indent, number > 0 or (label_entry and not bare)))
+            bare = alone and not block._args and block._first is not None and block not in self._entered
+            labelled = number > 0 or (label_entry and not bare)
+            if not labelled:
+                self._unlabelled.add(block)
+            work.append(("block", block, indent, labelled))
 
     def _print_block(self, block: Block, indent: int, labelled: bool, work: list[tuple[Any, ...]]) -> None:
         if labelled:
@@ -307,6 +315,7 @@ class Printer:
 
     def _generic_start(self, op: Operation) -> str:
         operands = ", ".join([self.value(use._value) for use in op._operands])
+        self._entered.update(op._successors)
         successors = f"[{', '.join(self._blocks.get(b, '^outer') for b in op._successors)}]" if op._successors else ""
         return f"{quote(op.name)}({operands}){successors}"
 
@@ -315,23 +324,29 @@ class Printer:
         attributes = "" if op._attributes is EMPTY_DICT else f" {op._attributes}"
         return f"{attributes} : {signature}"
 
+    def _needs_no_label(self, region: Region) -> bool:
+        """Whether the entry block can be told from the others, and from none, without a label."""
+        blocks = region._blocks
+        return bool(blocks) and blocks[0] not in self._entered and (len(blocks) == 1 or blocks[0]._first is not None)
+
+    def _fits_short_form(self, op: Operation) -> bool:
+        """Whether the short form of `op` tells all about it. It may take for granted what the verifier checks."""
+        if op._successors or len(op._regions) > 1 or not all(map(self._needs_no_label, op._regions)):
+            return False
+        if op._next is not None and op.has_trait(Terminator):  # what follows would be read as its operands
+            return False
+        if not isinstance(op, Op):
+            return True
+        if declared_faults(op.definition, op):
+            return False
+        check = getattr(op, "verify_op", None)
+        if check is not None and op._regions:
+            try:
+                check()
+            except IrError:
+                return False
+        return True
+
 
 def _pad(indent: int) -> str:
     return "  " * min(indent, _DEEPEST_INDENT)
-
-
-def _fits_short_form(op: Operation) -> bool:
-    """Whether the short form of `op` tells everything about it. It may take for granted what the verifier checks."""
-    if op._successors or len(op._regions) > 1 or any(not r._blocks for r in op._regions):
-        return False
-    if not isinstance(op, Op):
-        return True
-    if declared_faults(op.definition, op):
-        return False
-    check = getattr(op, "verify_op", None)
-    if check is not None and op._regions:
-        try:
-            check()
-        except IrError:
-            return False
-    return True

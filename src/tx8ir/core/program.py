@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 from typing import Any, Final, cast
 
+from .attributes import StrAttr, TypeAttr
 from .block import Block, Region
 from .comments import without_comments
 from .context import IrContext, default_context
-from .definition import SEGMENTS
+from .definition import SEGMENTS, declared_faults
 from .display import Displayable
-from .errors import IrError, ParseError
+from .errors import IrError, ParseError, VerifyError
+from .files import MAX_TEXT_BYTES, read_regular
 from .interfaces import ParameterAccess
 from .location import caller_location
 from .op import Op
@@ -53,6 +55,8 @@ class Program(Displayable):
 
     @weights.setter
     def weights(self, store: WeightStore) -> None:
+        if not isinstance(store, WeightStore):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
+            raise IrError(f"the weights of a program are a WeightStore, not {store!r}")
         self._weights = store
         store.attach(self)
 
@@ -64,7 +68,9 @@ class Program(Displayable):
 
     @property
     def body(self) -> Block:
-        """The block of the module."""
+        """The block of the module. Raises IrError when a malformed module has none."""
+        if not self.module.regions:
+            raise IrError("the module has no region, expected 1", self.module)
         return self.module.regions[0].block
 
     @property
@@ -77,7 +83,7 @@ class Program(Displayable):
         names: list[str] = []
         for op in self.body:
             symbol = op.attributes.get("sym_name")
-            if symbol is not None:
+            if isinstance(symbol, StrAttr):
                 if symbol.value == name:
                     return op
                 names.append(symbol.value)
@@ -97,11 +103,18 @@ class Program(Displayable):
         return self._signature("result_names", "result", types)
 
     def _main_type(self) -> FunctionType:
-        return self.main.attributes["function_type"].value
+        main = self.main
+        _require_declared(main)
+        kind = main.attributes.get("function_type")
+        if not isinstance(kind, TypeAttr) or not isinstance(kind.value, FunctionType):
+            raise IrError(f"main is a {main.name} without a function_type, so it has no signature", main)
+        return kind.value
 
     def _signature(self, key: str, stem: str, types: tuple[Type, ...]) -> dict[str, Type]:
         names = self.main.attributes.get(key)
         spelled = names.value if names is not None else tuple(f"{stem}{i}" for i in range(len(types)))
+        if len(set(spelled)) != len(types):
+            raise IrError(f"{key} of main must be {len(types)} distinct names, not {list(spelled)}", self.main)
         return dict(zip(spelled, types, strict=True))
 
     def verify(self) -> None:
@@ -109,8 +122,17 @@ class Program(Displayable):
         verify(self.module)
 
     def clone(self) -> Program:
-        """The graph copied; the store copied shallowly, so that both share the data."""
-        return Program(self.module.clone(), self.weights.copy())
+        """The graph copied; the store copied shallowly, so that both share the data.
+
+        What other programs attached to the store may write is marked mutable in the copy, whose own store they are not
+        attached to; `recompute_mutability` of the copy drops the marks, and with them all that they may write later.
+        O(operations of the programs attached to the store).
+        """
+        store = self.weights.copy()
+        for name in self._written_by_others():
+            if name in store:
+                store[name].is_mutable = True
+        return Program(self.module.clone(), store)
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -122,6 +144,11 @@ class Program(Displayable):
             if access is not None:
                 names.update(access.parameter_writes())
         return frozenset(names)
+
+    def _written_by_others(self) -> frozenset[str]:
+        """Names of the variables that another program attached to the store may write."""
+        others = (cast(Program, user) for user in self.weights.users if user is not self)
+        return frozenset[str]().union(*(other.written_parameters() for other in others))
 
     def mutable_parameters(self) -> frozenset[str]:
         """Names of the variables that may change: a program attached to the store may write them, or the store says so.
@@ -143,6 +170,7 @@ class Program(Displayable):
             access = op.interface(ParameterAccess)
             if access is None:
                 continue
+            _require_declared(op)
             for name, type in (*access.parameter_reads().items(), *access.parameter_writes().items()):
                 variable = self.weights.get(name)
                 if variable is not None and isinstance(type, RankedTensor) and not _fits(variable.type, type):
@@ -182,15 +210,16 @@ class Program(Displayable):
             context: the dialects that are known; by default those of the default context.
 
         Raises:
-            FileNotFoundError: no graph in `folder`. ParseError: the graph is no IR. WeightError: a weight file that is
-                not right, or a variable that the graph declares as another type.
+            MissingFileError: no graph in `folder`. LoadError: a graph that is no regular file, or too large.
+            ParseError: the graph is no IR. VerifyError: an operation that uses parameters is malformed.
+            WeightError: a weight file that is not right, or a variable that the graph declares as another type.
         """
         path = Path(folder)
         program = parse(path / GRAPH_FILE, context=context)
         file = path / WEIGHTS_FILE
         if weights is not None:
             program.weights = weights
-        elif file.exists():
+        elif os.path.lexists(file):
             program.weights = WeightStore.load(file)
         program._check_parameters()
         program.recompute_mutability()
@@ -202,6 +231,13 @@ class Program(Displayable):
     def __repr__(self) -> str:
         count = sum(1 for _ in self.module.walk())
         return f"<Program: {count} operations, {len(self.weights)} variables>"
+
+
+def _require_declared(op: Operation) -> None:
+    """Raise VerifyError when `op` breaks its declaration, so that nothing can be read from it."""
+    faults = declared_faults(op.definition, op) if isinstance(op, Op) else []
+    if faults:
+        raise VerifyError(f"{op.name} {faults[0]}", op)
 
 
 def without_runtime_attributes(root: Operation) -> Operation:
@@ -249,12 +285,12 @@ def parse(
         keep_comments: remember comments in the locations of operations; `print_op(…, comments=True)` writes them.
 
     Raises:
-        ParseError: the text is no IR. OSError: the file cannot be read.
+        ParseError: the text is no IR. MissingFileError, LoadError: the file is not there, or cannot be read.
     """
     file = "<text>"
     if not isinstance(source, str) or ("\n" not in source and len(source) < 4096 and os.path.isfile(source)):
         file = os.fspath(source)
-        text = _read(file)
+        text = read_text(file)
     else:
         text = source
     ctx = context or default_context()
@@ -273,9 +309,9 @@ def parse(
     return Program(_module_class(ctx).create(regions=[region], location=without_comments(op.location)))
 
 
-def _read(file: str) -> str:
-    """The text of a file. Raises ParseError at the first byte that is no UTF-8."""
-    data = Path(file).read_bytes()
+def read_text(file: str | os.PathLike[str]) -> str:
+    """The text of a file of IR text. Raises LoadError, or ParseError at the first byte that is no UTF-8."""
+    data = read_regular(file, MAX_TEXT_BYTES, "a file of IR text")
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -283,7 +319,7 @@ def _read(file: str) -> str:
         start = data.rfind(b"\n", 0, error.start) + 1
         before = data[start : error.start].decode("utf-8")
         message = f"byte 0x{data[error.start]:02X} is no UTF-8"
-        raise ParseError(message, file, line, len(before) + 1, before) from error
+        raise ParseError(message, os.fspath(file), line, len(before) + 1, before) from error
 
 
 def _module_class(context: IrContext) -> type[Operation]:

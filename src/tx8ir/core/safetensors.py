@@ -7,7 +7,6 @@ broken or hostile file gives a `WeightError` and never a wrong array; no tensor 
 
 from __future__ import annotations
 
-import json
 import math
 import mmap
 from pathlib import Path
@@ -17,10 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import IrError
+from .files import MAX_JSON_BYTES, LoadError, decode_json, read_regular, regular_size, shown
 from .types import ScalarType
 
 MAX_HEADER_BYTES = 100_000_000
 """Largest JSON header the safetensors format allows."""
+
+MAX_RANK: Final = 64
+"""Most axes of a tensor: those that NumPy has."""
 
 METADATA = "__metadata__"
 """Header key that holds strings about the file instead of a tensor."""
@@ -66,11 +69,9 @@ class MappedFile:
             WeightError: the file does not exist or cannot be read.
         """
         try:
-            self.size = path.stat().st_size
-            if not path.is_file():
-                raise WeightError(f"weight file {str(path)!r} is not a regular file")
-        except OSError as error:
-            raise WeightError(f"cannot open weight file {str(path)!r}: {error.strerror or error}") from error
+            self.size = regular_size(path, "a weight file")
+        except LoadError as error:
+            raise WeightError(f"weight file {str(path)!r}: expected a regular file, found {error.given}") from error
         self.path = path
         self._map: mmap.mmap | None = None
 
@@ -168,11 +169,14 @@ def resolve_inside(folder: Path, relative: str, *, owner: str) -> Path:
     Raises:
         WeightError: the path is empty or leaves the folder.
     """
-    root = folder.resolve()
-    path = Path(relative)
-    if not relative or "\0" in relative:
+    if not isinstance(relative, str) or not relative or "\0" in relative:  # pyright: ignore[reportUnnecessaryIsInstance]  (protobuf gives bytes for what is no UTF-8)
         raise WeightError(f"{owner}: {relative!r} is not a file name")
-    resolved = (root / path).resolve()
+    try:
+        root = folder.resolve()
+        path = Path(relative)
+        resolved = (root / path).resolve()
+    except (OSError, RuntimeError, ValueError) as error:  # links in a circle are a RuntimeError
+        raise WeightError(f"{owner}: {relative!r} cannot be followed: {error}") from error
     if path.is_absolute() or not resolved.is_relative_to(root) or resolved == root:
         raise WeightError(f"{owner}: path {relative!r} leaves the folder {str(root)!r}; only files inside it are read")
     return resolved
@@ -181,20 +185,11 @@ def resolve_inside(folder: Path, relative: str, *, owner: str) -> Path:
 # --- reading safetensors -----------------------------------------------------------------------------------------
 
 
-def _object_without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    result = dict(pairs)
-    if len(result) < len(pairs):
-        seen: set[str] = set()
-        repeated = next(key for key, _ in pairs if key in seen or seen.add(key))
-        raise ValueError(f"key {repeated!r} appears twice")
-    return result
-
-
 def parse_json(text: bytes, what: str) -> dict[str, object]:
-    """Return the JSON object in `text`, no key twice. Raises WeightError about `what`."""
+    """Return the JSON object in `text` (see `decode_json`). Raises WeightError about `what`."""
     try:
-        value: object = json.loads(text.decode("utf-8"), object_pairs_hook=_object_without_duplicates)
-    except (ValueError, RecursionError) as error:
+        value = decode_json(text)
+    except ValueError as error:
         raise WeightError(f"{what} is not valid JSON: {error}") from error
     if not isinstance(value, dict):
         raise WeightError(f"{what} must be a JSON object, found {type(value).__name__}")
@@ -204,9 +199,9 @@ def parse_json(text: bytes, what: str) -> dict[str, object]:
 def read_index(path: Path) -> dict[str, list[str]]:
     """Return file name -> weight names of a sharded checkpoint's index, both in order."""
     try:
-        text = path.read_bytes()
-    except OSError as error:
-        raise WeightError(f"cannot open weight index {str(path)!r}: {error.strerror or error}") from error
+        text = read_regular(path, MAX_JSON_BYTES, "a weight index")
+    except LoadError as error:
+        raise WeightError(f"cannot open weight index: {error.message}") from error
     weight_map = parse_json(text, f"weight index {str(path)!r}").get("weight_map")
     if not isinstance(weight_map, dict):
         raise WeightError(f"weight index {str(path)!r} has no 'weight_map' object")
@@ -214,14 +209,14 @@ def read_index(path: Path) -> dict[str, list[str]]:
     for name, shard in cast("dict[str, object]", weight_map).items():
         if not isinstance(shard, str):
             raise WeightError(
-                f"weight index {str(path)!r}: file of weight {name!r} must be a string, found {shard!r:.80}"
+                f"weight index {str(path)!r}: file of weight {name!r} must be a string, found {shown(shard)}"
             )
         shards.setdefault(shard, []).append(name)
     return shards
 
 
 def _is_natural(value: object) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 63
 
 
 def _natural_list(value: object) -> tuple[int, ...] | None:
@@ -257,7 +252,7 @@ def read_header(path: Path) -> tuple[dict[str, MappedTensor], dict[str, str]]:
     metadata = header.pop(METADATA, {})
     entries = cast("dict[str, object]", metadata)
     if not isinstance(metadata, dict) or not all(isinstance(entry, str) for entry in entries.values()):
-        raise WeightError(f"{where}: {METADATA} must map strings to strings, found {metadata!r:.200}")
+        raise WeightError(f"{where}: {METADATA} must map strings to strings, found {shown(cast(object, metadata))}")
     data_size = file.size - 8 - length
     spans: list[tuple[int, int, str]] = []
     tensors: dict[str, MappedTensor] = {}
@@ -271,18 +266,21 @@ def read_header(path: Path) -> tuple[dict[str, MappedTensor], dict[str, str]]:
 
 def _check_entry(entry: object, data_size: int, owner: str) -> tuple[ScalarType, tuple[int, ...], int, int]:
     if not isinstance(entry, dict) or set(cast("dict[str, object]", entry)) != {"dtype", "shape", "data_offsets"}:
-        raise WeightError(f"{owner}: expected an object with dtype, shape and data_offsets, found {entry!r:.200}")
+        raise WeightError(
+            f"{owner}: expected an object with dtype, shape and data_offsets, found {shown(cast(object, entry))}"
+        )
     fields = cast("dict[str, object]", entry)
     dtype = fields["dtype"]
     if not isinstance(dtype, str) or dtype not in ELEMENT_OF_CODE:
         known = ", ".join(ELEMENT_OF_CODE)
-        raise WeightError(f"{owner}: data type {dtype!r:.80} is not supported; supported are {known}")
+        raise WeightError(f"{owner}: data type {shown(dtype)} is not supported; supported are {known}")
     shape = _natural_list(fields["shape"])
-    if shape is None:
-        raise WeightError(f"{owner}: shape must be a list of non-negative integers, found {fields['shape']!r:.200}")
+    if shape is None or len(shape) > MAX_RANK:
+        wanted = f"a list of up to {MAX_RANK} integers from 0 to 2**63 - 1"
+        raise WeightError(f"{owner}: shape must be {wanted}, found {shown(fields['shape'])}")
     offsets = _natural_list(fields["data_offsets"])
     if offsets is None or len(offsets) != 2 or offsets[0] > offsets[1]:
-        raise WeightError(f"{owner}: data_offsets must be [begin, end], found {fields['data_offsets']!r:.200}")
+        raise WeightError(f"{owner}: data_offsets must be [begin, end], found {shown(fields['data_offsets'])}")
     begin, end = offsets
     if end > data_size:
         raise WeightError(

@@ -13,6 +13,7 @@ import numpy as np
 from tx8ir.target.formats import ALL as ALL_FORMATS
 from tx8ir.target.formats import Format
 
+from .errors import InvalidTypeError
 from .location import quote
 
 DYNAMIC: Final = -1
@@ -122,9 +123,9 @@ class RankedTensor(Type):
             if isinstance(extent, bool) or not isinstance(extent, (int, np.integer)):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
                 raise TypeError(f"a tensor extent is an int, not {extent!r}")
             if extent < 0 and extent != DYNAMIC:
-                raise ValueError(f"a tensor extent is >= 0 or DYNAMIC (-1), not {extent}")
+                raise InvalidTypeError(f"a tensor extent is >= 0 or DYNAMIC (-1), not {extent}")
             if extent > _LARGEST_EXTENT:
-                raise ValueError(f"a tensor extent is less than 2**63, not {hex(extent)}")
+                raise InvalidTypeError(f"a tensor extent is less than 2**63, not {hex(extent)}")
             dims.append(int(extent))
         key = (tuple(dims), element)
         found = cls._interned.get(key)
@@ -363,7 +364,7 @@ def _depth_around(elements: tuple[Any, ...]) -> int:
             raise TypeError(f"expected a Type, not {element!r}")
         depth = max(depth, 1 + element.depth)
     if depth > NESTING_LIMIT:
-        raise ValueError(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
+        raise InvalidTypeError(f"types and attributes may nest {NESTING_LIMIT} deep at the most")
     return depth
 
 

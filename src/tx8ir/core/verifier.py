@@ -135,11 +135,21 @@ class _Verifier:
         # The definitions of each symbol table, and which table is around an operation.
         self._symbols: dict[Operation, dict[str, Operation]] = {}
         self._tables: dict[Operation, Operation | None] = {}
+        self._unreadable_tables: set[Operation] = set()
         self.is_walkable = True
         """False when a list of operations or blocks is broken, so that walking along it is not safe."""
+        # Own checks wait until the structure around them is known to be right; they take their place in the report by
+        # the number of faults that stood before them.
+        self._malformed: set[Operation] = set()
+        self._waiting: list[tuple[int, Op]] = []
 
     def _fault(self, op: Operation, message: str) -> None:
         self._faults.append(Fault(op, message))
+
+    def _structural_fault(self, op: Operation, message: str) -> None:
+        """A fault that makes `op` something other operations cannot read: parts are missing or of another kind."""
+        self._fault(op, message)
+        self._malformed.add(op)
 
     def run(self, root: Operation) -> list[Fault]:
         self._root(root)
@@ -155,6 +165,8 @@ class _Verifier:
             self._rest_of_block(block, op, depth, barrier, work)
         if self._operands != self._chained and self.is_walkable and not self._faults:
             self._stray_uses(root)
+        if self._waiting and self.is_walkable:
+            self._check_waiting(root)
         return self._faults
 
     # -- what lies around -----------------------------------------------------------------------------------------
@@ -253,7 +265,7 @@ class _Verifier:
             return False
         self._ending(block, around)
         if around.has_trait(SymbolTable):
-            self._check_symbols(block, self._symbols.setdefault(around, {}))
+            self._check_symbols(around, block, self._symbols.setdefault(around, {}))
         return True
 
     def _ending(self, block: Block, owner: Operation) -> None:
@@ -421,11 +433,11 @@ class _Verifier:
         if isinstance(op, Op):
             faults = declared_faults(op.definition, op)
             for message in faults:
-                self._fault(op, message)
+                self._structural_fault(op, message)
             if op._next is not None and block is not None and op.has_trait(Terminator):
                 self._fault(op, "is a terminator, but other operations follow it")
-            if not faults:
-                self._own_checks(op)
+            if not faults and (self._kinds.get(op.__class__) or self._kind(op.__class__)).has_check:
+                self._waiting.append((len(self._faults), op))
         if op._successors and op._next is not None and not op.has_trait(Terminator):
             self._fault(op, "branches, but other operations follow it")
         for successor in op._successors:
@@ -435,6 +447,41 @@ class _Verifier:
             elif successor is region._blocks[0]:
                 self._fault(op, "branches to the entry block of its region, which is entered from outside alone")
 
+    # -- what operations check themselves -------------------------------------------------------------------------
+
+    def _check_waiting(self, root: Operation) -> None:
+        """Run the checks of operations whose surroundings keep their declarations, and sort in what they find.
+
+        A check reads operations around its own and inside it, and takes for granted what they declare. Where one of
+        these is malformed, that is the fault to mend first.
+        """
+        if any(isinstance(around, Op) and declared_faults(around.definition, around) for around in root.ancestors()):
+            return  # nothing is known about where it stands; that is for whoever verifies the whole
+        unreadable = self._unreadable(root) if self._malformed else frozenset[Operation]()
+        structural, self._faults = self._faults, []
+        merged = 0
+        for before, op in self._waiting:
+            self._faults += structural[merged:before]
+            merged = before
+            if op not in unreadable:
+                self._own_checks(op)
+        self._faults += structural[merged:]
+
+    def _unreadable(self, root: Operation) -> frozenset[Operation]:
+        """The malformed operations, and what lies around and inside them; O(size)."""
+        around: set[Operation] = set()
+        for op in self._malformed:
+            holder = op.parent_op
+            while holder is not None and holder not in around:
+                around.add(holder)
+                holder = holder.parent_op
+        inside: set[Operation] = set()
+        for op in root.walk():
+            holder = op.parent_op
+            if holder is not None and (holder in inside or holder in self._malformed):
+                inside.add(op)
+        return frozenset(self._malformed | around | inside)
+
     def _own_checks(self, op: Op) -> None:
         check = getattr(op, "verify_op", None)
         user = op.interface(SymbolUser)
@@ -442,13 +489,20 @@ class _Verifier:
             if check is not None:
                 check()
             if user is not None and (table := self._table_around(op)) is not None:
-                if table not in self._symbols:  # it lies around the operation that is verified
-                    self._symbols[table] = {}
-                    for block in table._regions[0]._blocks:
-                        self._check_symbols(block, self._symbols[table])
-                user.verify_symbols(self._symbols[table])
+                symbols = self._symbols_of(table)
+                if table not in self._unreadable_tables:
+                    user.verify_symbols(symbols)
         except IrError as error:
             self._fault(op, error.message)
+
+    def _symbols_of(self, table: Operation) -> dict[str, Operation]:
+        symbols = self._symbols.get(table)
+        if symbols is None:  # it lies around the operation that is verified
+            symbols = self._symbols[table] = {}
+            for region in table._regions[:1]:
+                for block in region._blocks:
+                    self._check_symbols(table, block, symbols)
+        return symbols
 
     def _table_around(self, op: Operation) -> Operation | None:
         """The nearest symbol table around; the way up is walked once, however many operations ask."""
@@ -461,10 +515,12 @@ class _Verifier:
         self._tables.update(dict.fromkeys(climbed, table))
         return table
 
-    def _check_symbols(self, block: Block, seen: dict[str, Operation]) -> None:
+    def _check_symbols(self, table: Operation, block: Block, seen: dict[str, Operation]) -> None:
         for op in block:
             name = op._attributes.get("sym_name")
             if isinstance(name, StrAttr):
+                if isinstance(op, Op) and declared_faults(op.definition, op):
+                    self._unreadable_tables.add(table)
                 first = seen.setdefault(name.value, op)
                 if first is not op:
                     self._fault(op, f"the symbol @{name.value} is defined twice, first by {first.describe()}")

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .attributes import scalar_type_of
+from .files import shown
 from .safetensors import (
     ELEMENT_OF_CODE,
     METADATA,
@@ -427,16 +428,16 @@ def _load_file(path: Path) -> dict[str, Variable]:
 
 def _apply_fact(tensor: MappedTensor, noted: object, owner: str) -> Variable:
     if not isinstance(noted, dict):
-        raise WeightError(f"{owner} must be an object, found {noted!r:.80}")
+        raise WeightError(f"{owner} must be an object, found {shown(noted)}")
     fact = cast("dict[str, object]", noted)
     element = fact.get("element", tensor.element.format.name)
     if not isinstance(element, str) or element not in STORAGE:
-        raise WeightError(f"{owner}: unknown element type {element!r:.80}")
+        raise WeightError(f"{owner}: unknown element type {shown(element)}")
     if STORAGE[element] != STORAGE[tensor.element.format.name]:
         raise WeightError(f"{owner}: element type {element} does not fit stored {tensor.element.format.name}")
     kind = fact.get("kind", "vtensor")
     if kind not in ("tensor", "vtensor"):
-        raise WeightError(f"{owner}: kind is 'tensor' or 'vtensor', found {kind!r:.80}")
+        raise WeightError(f"{owner}: kind is 'tensor' or 'vtensor', found {shown(kind)}")
     scalar = ScalarType.of(element)
     data = tensor if scalar is tensor.element else MappedTensor(tensor.file, tensor.offset, scalar, tensor.shape)
     declared = TensorType(tensor.shape, scalar) if kind == "tensor" else VTensorType(tensor.shape, scalar)

@@ -18,7 +18,6 @@ import keyword
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from . import interfaces as core_interfaces
@@ -26,6 +25,7 @@ from . import traits as core_traits
 from .attributes import Attribute
 from .errors import IrError, ParseError
 from .fields import Field, attribute, operand, optional_operand, result, variadic_operand, variadic_result
+from .files import MAX_YAML_BYTES, LoadError, read_regular
 from .interfaces import Compute, InferTypes, Interface
 from .op import RESERVED, Op, OpMeta
 from .traits import Trait
@@ -70,7 +70,7 @@ def load_ops(
 
     Raises:
         ParseError: the list is no YAML, or an entry says something that is not understood; with line and column.
-        IrError: PyYAML is not installed. OSError: the file cannot be read.
+        IrError: PyYAML is not installed. LoadError: the file cannot be read.
     """
     return _Loader(dialect, source, functions or {}, interfaces or {}, traits or {}).load()
 
@@ -90,7 +90,14 @@ class _Loader:
         if isinstance(source, str) and "\n" in source:
             self.text, self.file = source, "<text>"
         else:
-            self.text, self.file = Path(source).read_text(encoding="utf-8"), os.fspath(source)
+            self.file = os.fspath(source)
+            data = read_regular(source, MAX_YAML_BYTES, "a YAML operation list")
+            try:
+                self.text = data.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise LoadError(
+                    source, "a YAML operation list in UTF-8", f"byte 0x{data[error.start]:02X} at {error.start}"
+                ) from None
         self.functions = functions
         self.interfaces = {n: c for n, c in vars(core_interfaces).items() if _is_a(c, Interface)} | dict(interfaces)
         self.traits = {n: c for n, c in vars(core_traits).items() if _is_a(c, Trait)} | dict(traits)
