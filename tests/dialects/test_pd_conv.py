@@ -144,6 +144,10 @@ def test_dynamic_batch_and_space_stay_dynamic():
             lambda: pd.conv2d(value(1, 3, 8, 2), value(4, 3, 3, 3)),
             r"does not fit along W: it reaches over 3 cells, the image has 2 and padding 0 \+ 0",
         ),
+        (  # the count of windows, -1, is no dynamic extent
+            lambda: pd.conv2d(value(1, 3, 8, 2), value(4, 3, 4, 4)),
+            r"does not fit along W: it reaches over 4 cells, the image has 2 and padding 0 \+ 0",
+        ),
         (lambda: pd.conv2d(value(3, 8, 8), value(4, 3, 3, 3)), "operand `input` .* of rank 3; expected rank 4"),
         (lambda: pd.conv2d(value(1, 3, 8, 8), value(4, 3, 3, 3), value(3)), "operand `bias` .*; expected 4 elements"),
         (

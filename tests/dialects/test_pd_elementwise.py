@@ -222,9 +222,9 @@ def test_cast_of_floats_truncates_and_saturates(evaluate_op, dtype, x, expected)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "expected"), [(i8, [-1, 127, -128]), (ui8, [0, 255, 0]), (i1, [True] * 3), (f32, [-1.0, 300.0, -300.0])]
+    ("dtype", "expected"), [(i8, [-1, 44, -44]), (ui8, [255, 44, 212]), (i1, [True] * 3), (f32, [-1.0, 300.0, -300.0])]
 )
-def test_cast_of_integers_saturates(evaluate_op, dtype, expected):
+def test_cast_of_integers_keeps_the_low_bits(evaluate_op, dtype, expected):
     assert evaluate_op(pd.cast, np.array([-1, 300, -300], np.int32), dtype=dtype).tolist() == expected
 
 

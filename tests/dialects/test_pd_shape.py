@@ -219,3 +219,9 @@ def test_results_of_a_split_of_a_tensor_are_tensors():
 def test_what_does_not_fit_is_named(build, message):
     with pytest.raises(VerifyError, match=message):
         build()
+
+
+def test_the_one_element_of_a_scalar_can_be_set() -> None:
+    found = pd.set_value(value(), value(), axes=(), starts=(), ends=()).compute(np.asarray(1.0), np.asarray(2.0))
+    assert found.shape == ()
+    assert found == 2.0

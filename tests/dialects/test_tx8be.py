@@ -345,6 +345,13 @@ class TestSemantics:
         op = tx8be.Cast(*values(tensor(6)), y=tensor(6, element=i8))
         assert compute(op, x).tolist() == [1, -1, 0, 127, -128, 127]
 
+    def test_cast_from_an_integer_gives_numbers_of_the_other_format(self) -> None:
+        x = np.array([-129, -1, 0, 300], np.int32)
+        (v,) = values(tensor(4, element=i32))
+        assert compute(tx8be.Cast(v, y=tensor(4, element=f32)), x).dtype == np.float64
+        narrow = compute(tx8be.Cast(v, y=tensor(4, element=i8)), x)
+        assert (narrow.dtype, narrow.tolist()) == (np.int8, [127, -1, 0, 44])
+
     def test_select_takes_scalars_on_either_side(self) -> None:
         cond, x = np.array([1.0, 0.0, 1.0]), np.array([5.0, 6.0, np.nan])
         c, a = values(tensor(3), tensor(3))

@@ -29,8 +29,9 @@ from tx8ir.core.interfaces import Compute, Fold, InferTypes, ParameterAccess
 from tx8ir.core.op import Op
 from tx8ir.core.operation import create_unchecked
 from tx8ir.core.traits import ConstantLike, IsolatedFromAbove, NoTerminator, Pure, ReadOnly, SymbolTable
-from tx8ir.core.types import DictType, ListType, RankedTensor, TensorType, Type
+from tx8ir.core.types import DictType, ListType, RankedTensor, TensorType, Type, VTensorType
 from tx8ir.core.value import Value
+from tx8ir.dialects.samples import ELEMENTS, SHAPES, Sampled, case, each
 
 if TYPE_CHECKING:
     from tx8ir.core.parser import Parser
@@ -56,11 +57,23 @@ class ModuleOp(Op, name="builtin.module", traits=(IsolatedFromAbove, NoTerminato
             raise VerifyError("builtin.module holds one block without arguments", self)
 
 
-class ConstantOp(Op, Compute, Fold, InferTypes, name="builtin.constant", traits=(Pure, ConstantLike)):
+class ConstantOp(Op, Compute, Fold, InferTypes, Sampled, name="builtin.constant", traits=(Pure, ConstantLike)):
     """A tensor that is written in the program. For small data; weights belong into the `WeightStore`."""
 
     value: DenseAttr = attribute(doc="the numbers, with their type")
     out: Result = result(doc="of the type of `value`")
+
+    cases = tuple(
+        case(value=DenseAttr(numbers, VTensorType(numbers.shape, element)))
+        for element in ELEMENTS["any"]
+        for numbers in (
+            np.arange(6).reshape(2, 3).astype(element.dtype),
+            np.ones((2, 2), element.dtype),
+            np.ones((), element.dtype),
+            np.zeros((0,), element.dtype),
+            np.arange(5).reshape(1, 5).astype(element.dtype),
+        )
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         return (self.value.type.to_vtensor(),)
@@ -217,11 +230,13 @@ class GetItemOp(Op, Compute, Fold, InferTypes, name="builtin.get_item", traits=(
         return made.operands[made.keys.index(self.key)] if isinstance(made, MakeDictOp) else None
 
 
-class ToTensorOp(Op, Compute, InferTypes, name="builtin.to_tensor", traits=(ReadOnly,)):
+class ToTensorOp(Op, Compute, InferTypes, Sampled, name="builtin.to_tensor", traits=(ReadOnly,)):
     """A deep copy of a vtensor (or tensor) into storage of its own, which may then be changed."""
 
     x: Operand = operand((RankedTensor,))
     out: Result = result()
+
+    cases = each(SHAPES)
 
     def infer_types(self) -> tuple[Type, ...]:
         return (_ranked(self.x.type).to_tensor(),)
@@ -230,11 +245,13 @@ class ToTensorOp(Op, Compute, InferTypes, name="builtin.to_tensor", traits=(Read
         return np.array(x)
 
 
-class ToVTensorOp(Op, Compute, InferTypes, name="builtin.to_vtensor", traits=(ReadOnly,)):
+class ToVTensorOp(Op, Compute, InferTypes, Sampled, name="builtin.to_vtensor", traits=(ReadOnly,)):
     """A deep copy of a tensor as a value: what it holds now."""
 
     x: Operand = operand((RankedTensor,))
     out: Result = result()
+
+    cases = each(SHAPES)
 
     def infer_types(self) -> tuple[Type, ...]:
         return (_ranked(self.x.type).to_vtensor(),)

@@ -5,11 +5,12 @@ A condition is a tensor with one element of i1, of any rank. The other values ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from tx8ir.core.block import Block, Region
-from tx8ir.core.builder import Builder
+from tx8ir.core.builder import built_or_discarded, discard_block
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.fields import (
@@ -60,13 +61,16 @@ class IfOp(Op, name="scf.if", traits=(RecursiveEffects,)):
 
         Raises:
             IrError: what a function returns is no value. The types are checked by the verifier.
+            What a function raises; what was built by then is discarded.
         """
         location = caller_location()
         then_region, end = _filled((), then, YieldOp, location)
-        else_region = Region() if otherwise is None else _filled((), otherwise, YieldOp, location)[0]
-        types = [v.type for v in end.values]
-        with at_location(location):
-            return cls(condition, then_region=then_region, else_region=else_region, outputs=types)
+        regions = [then_region]
+        with _or_discarded(regions):
+            regions.append(Region() if otherwise is None else _filled((), otherwise, YieldOp, location)[0])
+            types = [v.type for v in end.values]
+            with at_location(location):
+                return cls(condition, then_region=then_region, else_region=regions[1], outputs=types)
 
     def verify_op(self) -> None:
         for name, body in (("then", self.then_region), ("else", self.else_region)):
@@ -111,14 +115,17 @@ class WhileOp(Op, name="scf.while", traits=(RecursiveEffects,)):
 
         Raises:
             IrError: what a function returns is no value. The types are checked by the verifier.
+            What a function raises; what was built by then is discarded.
         """
         location = caller_location()
         carried = [v.type if isinstance(v, Value) else v.result.type for v in inits]
         before_region, end = _filled(carried, before, lambda given: ConditionOp(*given), location)
-        passed = [v.type for v in end.values]
-        after_region, _ = _filled(passed, after, YieldOp, location)
-        with at_location(location):
-            return cls(inits, before=before_region, after=after_region, outputs=passed)
+        regions = [before_region]
+        with _or_discarded(regions):
+            passed = [v.type for v in end.values]
+            regions.append(_filled(passed, after, YieldOp, location)[0])
+            with at_location(location):
+                return cls(inits, before=before_region, after=regions[1], outputs=passed)
 
     def verify_op(self) -> None:
         passed = tuple(r.type for r in self.results)
@@ -186,11 +193,23 @@ def _filled(
 ) -> tuple[Region, EndT]:
     """A region with one block, which `fill` fills, given the arguments; and the terminator made of what it returns."""
     block = Block(arg_types)
-    with Builder.at_end(block):
+    with built_or_discarded(block):
         given = fill(*block.args)
         with at_location(location):
             terminator = end(given)
     return Region([block]), terminator
+
+
+@contextmanager
+def _or_discarded(regions: list[Region]) -> Generator[None]:
+    """Discard what the regions hold when the operation around them is not made."""
+    try:
+        yield
+    except BaseException:
+        for region in regions:
+            for block in region:
+                discard_block(block)
+        raise
 
 
 def _verify_ending(op: Operation, body: Region, what: str, kind: type[Operation]) -> None:

@@ -11,13 +11,14 @@ from . import backend_models as backend_models
 from . import control_flow as control_flow
 from . import models as models
 from .arrays import EvaluationError
-from .evaluator import Interpreter, Observer, evaluate, evaluate_operation, run_startup
+from .evaluator import Computer, Interpreter, Observer, evaluate, evaluate_operation, run_startup
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, Precision, RuntimeValue
 from .storage import Storage as Storage
 from .storage import TensorRef as TensorRef
 
 __all__ = [
     "Asking",
+    "Computer",
     "Enter",
     "Evaluate",
     "EvaluationError",

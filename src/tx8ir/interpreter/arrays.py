@@ -19,9 +19,12 @@ class EvaluationError(IrError):
 
 
 def working_dtype(element: ScalarType, precision: Precision) -> np.dtype[Any]:
-    """The dtype that elements are computed in: float32 or float64 for floats, their own for the others."""
+    """The dtype that elements are computed in: float32 or float64 for floats, bytes for 4 bits, else their own."""
     if not element.is_float:
-        return element.dtype
+        # NumPy neither indexes with numbers of 4 bits nor keeps their dtype in most of its functions.
+        return (
+            element.dtype if element.format.bits != 4 else np.dtype(np.int8 if element.format.is_signed else np.uint8)
+        )
     return np.dtype(np.float64 if precision == "fp64" or element.format == F64 else np.float32)
 
 
@@ -43,15 +46,16 @@ def store_native(array: NDArray[Any], element: ScalarType) -> NDArray[Any]:
 
 
 def round_result(array: NDArray[Any], element: ScalarType, precision: Precision) -> NDArray[Any]:
-    """A computed array rounded once, to nearest even, to `element`, in the working dtype.
+    """A computed array rounded once, to nearest even, to `element`, in the working dtype. Integers of 4 bits wrap.
 
     Raises:
         TypeError: floats for an integer element type, or another integer type than the declared one.
     """
     if not element.is_float:
-        if array.dtype != element.dtype:
+        working = working_dtype(element, precision)
+        if array.dtype not in (element.dtype, working):
             raise TypeError(f"it computes {array.dtype} where its result is declared {element}")
-        return array
+        return array if working == element.dtype else array.astype(element.dtype).astype(working)
     source = _FLOATS.get(array.dtype)
     if source is None:
         raise TypeError(f"it computes {array.dtype} where its result is declared {element}")
@@ -95,21 +99,14 @@ def check_input(name: str, given: ArrayLike, type_: RankedTensor, precision: Pre
             raise EvaluationError(f"input {name!r} has dtype {array.dtype}; expected bool for {element}")
         return array
     if array.dtype == element.dtype:
-        return array
+        return load(array, element, precision)
     if not np.issubdtype(array.dtype, np.integer):
         raise EvaluationError(
             f"input {name!r} has dtype {array.dtype}; expected {element.dtype} for {element}, or integers in its range"
         )
-    low, high = integer_range(element.format)
+    low, high = element.format.limits
     outside = (array < low) | (array > high)
     if outside.any():
         value, place = array[outside].flat[0], np.argwhere(outside)[0].tolist()
         raise EvaluationError(f"input {name!r}{place} is {value}; expected {low} to {high} for {element}")
-    return array.astype(element.dtype)
-
-
-def integer_range(format: Format) -> tuple[int, int]:
-    """Smallest and largest value of an integer format."""
-    if format.is_signed:
-        return -(1 << (format.bits - 1)), (1 << (format.bits - 1)) - 1
-    return 0, (1 << format.bits) - 1
+    return array.astype(working_dtype(element, precision))

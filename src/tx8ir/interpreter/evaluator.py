@@ -38,6 +38,10 @@ from .storage import Storage, TensorRef, array_of
 Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
 """Called after each operation with its results, which are in the working precision and must not be changed."""
 
+Computer: TypeAlias = Callable[[Operation, Callable[..., Any], Sequence[RuntimeValue]], Any]
+"""Called in place of `Compute.compute` with the operation, that function and its arguments; gives what it gives. What
+perturbs a computation, to see what it depends on, is one."""
+
 
 def evaluate(
     program: Program, inputs: Mapping[str, ArrayLike], precision: Precision = "native"
@@ -239,6 +243,7 @@ class Interpreter:
         precision: see `Precision`.
         observer: called after each operation with its results.
         max_steps: after that many operations a run fails: a loop that may not end. None: no bound.
+        computer: computes the operations that neither look at storage nor have regions or effects.
     """
 
     def __init__(
@@ -248,6 +253,7 @@ class Interpreter:
         observer: Observer | None = None,
         *,
         max_steps: int | None = None,
+        computer: Computer | None = None,
     ) -> None:
         if precision not in ("native", "fp64"):
             raise ValueError(f"precision is {precision!r}; expected 'native' or 'fp64'")
@@ -255,6 +261,7 @@ class Interpreter:
         self.precision: Precision = precision
         self.observer = observer
         self.max_steps = max_steps
+        self.computer = computer
         self.steps = 0
         self.feeds: Mapping[str, NDArray[Any]] = {}
         self.parameters: Mapping[str, NDArray[Any]] = {}
@@ -349,7 +356,7 @@ class Interpreter:
         if step.views:
             return cast(TensorRef, operands[0]).views(lambda places: compute(places, *operands[1:]), len(step.results))
         given = operands if step.shares else [array_of(value) for value in operands]
-        computed = compute(*given)
+        computed = compute(*given) if self.computer is None else self.computer(step.op, compute, given)
         values = (computed,) if len(step.results) == 1 else tuple(computed)
         _check_count(values, step.results)
         if step.inplace:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Generator, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, Union
 
@@ -105,6 +106,7 @@ class Evaluate(Interface):
 
     __slots__ = ()
 
+    @abstractmethod
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
         """The results from the operands; both are in the working precision."""
         raise NotImplementedError  # declares the method; those that inherit define it

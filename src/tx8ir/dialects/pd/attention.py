@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
+    DYNAMIC,
     Compute,
     HasValueSemantics,
     InferTypes,
@@ -25,13 +26,14 @@ from tx8ir.core import (
     optional_operand,
     result,
 )
+from tx8ir.dialects.samples import Sampled, case, of
 
 from . import numerics
 from .inference import broadcast_shape, extents_match, fail, make_type, same_element, tensor_operand
 
 
 class ScaledDotProductAttentionOp(
-    Op, Compute, InferTypes, name="pd.scaled_dot_product_attention", traits=(Pure, HasValueSemantics)
+    Op, Compute, InferTypes, Sampled, name="pd.scaled_dot_product_attention", traits=(Pure, HasValueSemantics)
 ):
     """Attention (arXiv:1706.03762): out = softmax(scale * query · keyᵀ, masked) · value, for every index of the batch.
 
@@ -56,6 +58,28 @@ class ScaledDotProductAttentionOp(
         default=False, doc="whether probabilities that are NaN, as where no key counts, are replaced by 0"
     )
     out: Result = result(doc="[..., L, V]")
+
+    accepts = "float"
+    cases = (
+        case((2, 3), (5, 3), (5, 2)),
+        case((1, 2, 3), (1, 2, 3), (1, 2, 3), is_causal=True),
+        *(
+            case((2, 2, 3), (2, 3, 3), (2, 3, 2), mask, is_causal=is_causal, nan_to_zero=nan_to_zero)
+            for mask in (None, (2, 3), of((2, 3), i1), of((2, 1, 3), i1), (1,), of((), i1))
+            for is_causal in (False, True)
+            for nan_to_zero in (False, True)
+        ),
+        *(
+            case((2, 3), (2, 3), (2, 3), of((2, 2), i1), masked_score=score, is_causal=True)
+            for score in (-math.inf, 0.0, -1e30, -1.0)
+        ),
+        case((3, 5), (2, 5), (2, 1), is_causal=True),
+        case((1, 2, 2, 3), (2, 1, 3, 3), (3, 2)),
+        case((2, 0), (3, 0), (3, 2), scale=1.0),
+        case((2, 3), (0, 3), (0, 2)),
+        case((DYNAMIC, 2, 3), (DYNAMIC, 2, 3), (DYNAMIC, 2, 3)),
+        case((2, 3), (DYNAMIC, 3), (DYNAMIC, 2), is_causal=True),
+    )
 
     @property
     def factor(self) -> float:
@@ -94,7 +118,10 @@ class ScaledDotProductAttentionOp(
     def compute(
         self, query: NDArray[Any], key: NDArray[Any], value: NDArray[Any], attn_mask: NDArray[Any] | None = None
     ) -> NDArray[Any]:
-        scores: NDArray[Any] = np.matmul(query, np.swapaxes(key, -1, -2)) * query.dtype.type(self.factor)
+        # On the smaller one, so that no product is infinite that was none before it was scaled.
+        factor = query.dtype.type(self.factor)
+        keys: NDArray[Any] = np.swapaxes(key, -1, -2)
+        scores: NDArray[Any] = np.matmul(query * factor, keys) if abs(factor) < 1 else np.matmul(query, keys) * factor
         hidden = scores.dtype.type(self.masked_score)
         if attn_mask is not None:
             scores = np.where(attn_mask, scores, hidden) if attn_mask.dtype == np.bool_ else scores + attn_mask

@@ -22,11 +22,12 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.samples import BROADCASTS, Kind, Sampled, case, of, pairs
 
-from .inference import Kind, broadcast_shape, make_type, same_element, tensor_operand
+from .inference import broadcast_shape, make_type, same_element, tensor_operand
 
 
-class ComparisonOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class ComparisonOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
     """Base of the operations from two tensors of one element type to truth values."""
 
     x: Operand = operand(doc="[...]")
@@ -35,6 +36,7 @@ class ComparisonOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics, Ele
 
     accepts: ClassVar[Kind] = "any"
     """Element types that the operands may have."""
+    cases = pairs(BROADCASTS)
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind=self.accepts)
@@ -107,13 +109,18 @@ class LogicalOrOp(ComparisonOp, name="pd.logical_or", traits=(Commutative,)):
         return np.logical_or(x, y)
 
 
-class WhereOp(Op, Compute, InferTypes, name="pd.where", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class WhereOp(Op, Compute, InferTypes, Sampled, name="pd.where", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
     """out = x where condition is true, y elsewhere. What is not selected does not matter, NaN included."""
 
     condition: Operand = operand(doc="[...] of i1")
     x: Operand = operand(doc="[...], broadcastable with the others")
     y: Operand = operand(doc="[...], broadcastable with the others, the element type of `x`")
     out: Result = result(doc="the broadcast shape, the element type of `x`")
+
+    cases = (
+        *(case(of(x, i1), x, y) for x, y in BROADCASTS),
+        *(case(of(c, i1), x, y) for c, x, y in (((3,), (2, 3), ()), ((), (2,), (2,)), ((2, 3), (3,), (2, 1)))),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         condition = tensor_operand(self, self.condition, "condition", kind="bool")

@@ -24,13 +24,57 @@ from tx8ir.core import (
     optional_operand,
     result,
 )
+from tx8ir.dialects.samples import Case, Sampled, case
+from tx8ir.target.extrema import maximum
 
 from . import numerics
 from .inference import extents_match, fail, int_list, make_type, one_of, same_element, tensor_operand
 from .windows import channels_and_space, check_padding, resolve_pads, window_count, with_channels
 
 
-class ConvolutionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
+def _convolutions(*sizes: tuple[int, int, int], **attributes: Any) -> tuple[Case, ...]:
+    """Convolutions of images and filters of these channels, outputs and groups, with every attribute."""
+
+    def image(n: int, c: int, h: int, w: int, data: str) -> tuple[int, ...]:
+        return (n, c, h, w) if data == "NCHW" else (n, h, w, c)
+
+    def weight(o: int, c: int, h: int, w: int, layout: str) -> tuple[int, ...]:
+        return (o, c, h, w) if layout == "OIHW" else (h, w, o, c)
+
+    def one(
+        size: tuple[int, int, int], space: tuple[int, int], kernel: tuple[int, int], *, batch: int = 1,
+        bias: bool = False, data_format: str = "NCHW", filter_format: str = "OIHW", **changed: Any,
+    ) -> Case:  # fmt: skip
+        c, o, groups = size
+        return case(
+            image(batch, c, *space, data_format),
+            weight(o, c // groups, *kernel, filter_format),
+            (o,) if bias else None,
+            groups=groups, data_format=data_format, filter_format=filter_format, **changed, **attributes,
+        )  # fmt: skip
+
+    found: list[Case] = []
+    for size in sizes:
+        found += [
+            one(size, (3, 3), (2, 2)),
+            one(size, (3, 5), (2, 3), bias=True),
+            one(size, (3, 3), (1, 1), batch=2),
+            one(size, (3, 3), (2, 2), data_format="NHWC", paddings=(0, 1)),
+            one(size, (3, 2), (2, 1), filter_format="HWOI", strides=(1, 2), bias=True),
+            one(size, (3, 3), (3, 2), data_format="NHWC", filter_format="HWOI", paddings=(1, 0, 2, 1), bias=True),
+            one(size, (5, 3), (3, 3), paddings=(1, 1), strides=(2, 1)),
+            one(size, (5, 5), (2, 2), dilations=(2, 3)),
+            one(size, (3, 3), (2, 2), padding_algorithm="SAME", strides=(2, 2)),
+            one(size, (3, 3), (2, 2), padding_algorithm="VALID", paddings=(1, 1)),
+            one(size, (1, 1), (1, 1), paddings=(1, 1)),
+            one(size, (3, 3), (2, 2), batch=0),
+            one(size, (3, 3), (2, 2), batch=DYNAMIC),
+            one(size, (DYNAMIC, 3), (1, 2), bias=True),
+        ]
+    return tuple(found)
+
+
+class ConvolutionOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics)):
     """Base of the convolutions: cross-correlation of an image with a filter, zero padding, optional bias.
 
     For NCHW: out[n, o, h, w] = bias[o] + sum over c, i, j of
@@ -51,6 +95,9 @@ class ConvolutionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
     data_format: str = attribute(default="NCHW", doc='"NCHW" or "NHWC": layout of input and output')
     filter_format: str = attribute(default="OIHW", doc='"OIHW" or "HWOI"')
     out: Result = result(doc="[N, O, OH, OW] or [N, OH, OW, O]")
+
+    accepts = "number"
+    cases = _convolutions((2, 3, 1), (1, 1, 1), (2, 4, 2), (3, 3, 3))
 
     @property
     def filter_shape(self) -> tuple[int, int, int, int]:
@@ -153,13 +200,15 @@ class FusedConv2dAddActOp(ConvolutionOp, name="pd.fused_conv2d_add_act"):
 
     activation: str = attribute(default="relu", doc='"relu"')
 
+    cases = _convolutions((2, 3, 1), (4, 2, 2), activation="relu")
+
     def infer_types(self) -> tuple[Type, ...]:
         one_of(self, "activation", self.activation, "relu")
         return super().infer_types()
 
     def compute(self, input: NDArray[Any], filter: NDArray[Any], bias: NDArray[Any] | None = None) -> NDArray[Any]:
         out = super().compute(input, filter, bias)
-        return np.maximum(out, np.zeros((), out.dtype))
+        return maximum(out, np.zeros((), out.dtype))
 
 
 class DepthwiseConv2dOp(ConvolutionOp, name="pd.depthwise_conv2d"):
@@ -167,6 +216,8 @@ class DepthwiseConv2dOp(ConvolutionOp, name="pd.depthwise_conv2d"):
 
     `ConvolutionOp` has the formula, the shapes and the attributes.
     """
+
+    cases = _convolutions((2, 2, 2), (2, 4, 2), (1, 3, 1))
 
     def infer_types(self) -> tuple[Type, ...]:
         inferred = super().infer_types()

@@ -20,23 +20,33 @@ from tx8ir.core import (
     VTensorType,
     attribute,
     f32,
+    i32,
     operand,
     result,
 )
+from tx8ir.dialects.samples import ELEMENTS, Sampled, case
+from tx8ir.target.casting import cast
 from tx8ir.target.formats import F64
 
-from . import numerics
 from .elementwise_unary import ElementwiseUnaryOp
 from .inference import fail, tensor_operand
 
 
-class FullOp(Op, Compute, InferTypes, name="pd.full", traits=(Pure, HasValueSemantics)):
+class FullOp(Op, Compute, InferTypes, Sampled, name="pd.full", traits=(Pure, HasValueSemantics)):
     """A tensor filled with `value`, converted to `dtype` as by `pd.cast`."""
 
     shape: tuple[int, ...] = attribute()
     value: float = attribute()
     dtype: Type = attribute(default=f32)
     out: Result = result(doc="`shape` of `dtype`")
+
+    accepts = "float"
+    cases = (
+        case(shape=(2, 3), value=1.0),
+        *(case(shape=shape, value=1.0) for shape in ((), (1,), (5,), (0,), (2, 0), (3, 1), (2, 1, 3), (2, 3, 1, 2))),
+        *(case(shape=(2,), value=1.0, dtype=element) for element in ELEMENTS["any"]),
+        *(case(shape=(), value=number, dtype=i32) for number in (0.0, -2.0, 2.5, 1e10)),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         if any(extent < 0 for extent in self.shape):
@@ -49,7 +59,7 @@ class FullOp(Op, Compute, InferTypes, name="pd.full", traits=(Pure, HasValueSema
         return self.dtype
 
     def compute(self) -> NDArray[Any]:
-        return np.full(self.shape, numerics.cast(np.asarray(self.value), F64, self._element().format))
+        return np.full(self.shape, cast(np.asarray(self.value), F64, self._element().format))
 
 
 class AssignOp(ElementwiseUnaryOp, name="pd.assign"):

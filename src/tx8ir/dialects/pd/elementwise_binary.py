@@ -23,12 +23,16 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.domains import ANYTHING, NOT_ZERO, Domain, OperandDomains
+from tx8ir.dialects.samples import BROADCASTS, Kind, Sampled, pairs
+from tx8ir.target.arithmetic import divide_nearest, multiply_nearest
+from tx8ir.target.extrema import maximum, minimum
 
 from . import numerics
-from .inference import Kind, broadcast_shape, make_type, same_element, tensor_operand
+from .inference import broadcast_shape, make_type, same_element, tensor_operand
 
 
-class ElementwiseBinaryOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class ElementwiseBinaryOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
     """Base of the operations on two tensors of one element type, which broadcast as in NumPy."""
 
     x: Operand = operand(doc="[...]")
@@ -37,6 +41,7 @@ class ElementwiseBinaryOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemanti
 
     accepts: ClassVar[Kind] = "number"
     """Element types that the operands may have."""
+    cases = pairs(BROADCASTS)
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind=self.accepts)
@@ -63,18 +68,21 @@ class MultiplyOp(ElementwiseBinaryOp, name="pd.multiply", traits=(Commutative,))
     """out = x * y. Integers wrap."""
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        return x * y
+        return multiply_nearest(x, y, tensor_operand(self, self.x, "x").element.format)
 
 
-class DivideOp(ElementwiseBinaryOp, Fallible, name="pd.divide"):
+class DivideOp(ElementwiseBinaryOp, Fallible, OperandDomains, name="pd.divide"):
     """out = x / y. Integers truncate towards zero; an integer divided by 0 is an error at evaluation."""
 
     def can_fail(self) -> bool:
         return not (isinstance(self.y.type, RankedTensor) and self.y.type.element.is_float)
 
+    def operand_domains(self) -> tuple[Domain, ...]:
+        return (ANYTHING, NOT_ZERO if self.can_fail() else ANYTHING)
+
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        if np.issubdtype(x.dtype, np.floating):
-            return x / y
+        if x.dtype.kind == "f":  # floats are computed in f32 or f64
+            return divide_nearest(x, y, tensor_operand(self, self.x, "x").element.format)
         if not np.all(y):
             raise ZeroDivisionError("an integer is divided by 0")
         # Floor division, plus one where it went below the quotient: the remainder has the divisor's sign.
@@ -86,14 +94,14 @@ class MaximumOp(ElementwiseBinaryOp, name="pd.maximum", traits=(Commutative,)):
     """out = the larger of x and y; NaN if either is, and +0 is larger than -0 (IEEE 754-2019)."""
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        return numerics.maximum(x, y)
+        return maximum(x, y)
 
 
 class MinimumOp(ElementwiseBinaryOp, name="pd.minimum", traits=(Commutative,)):
     """out = the smaller of x and y; NaN if either is, and -0 is smaller than +0 (IEEE 754-2019)."""
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        return numerics.minimum(x, y)
+        return minimum(x, y)
 
 
 class ElementwisePowOp(ElementwiseBinaryOp, name="pd.elementwise_pow"):
@@ -102,4 +110,4 @@ class ElementwisePowOp(ElementwiseBinaryOp, name="pd.elementwise_pow"):
     accepts = "float"
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
-        return np.power(x, y)
+        return numerics.power(x, y)

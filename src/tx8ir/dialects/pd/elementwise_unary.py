@@ -24,12 +24,16 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.samples import ELEMENTS, SHAPES, Kind, Sampled, case, each
+from tx8ir.target.arithmetic import divide_nearest, leaky_relu, multiply_nearest
+from tx8ir.target.casting import cast
+from tx8ir.target.extrema import maximum
 
 from . import numerics
-from .inference import Kind, fail, tensor_operand
+from .inference import fail, tensor_operand
 
 
-class ElementwiseUnaryOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class ElementwiseUnaryOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
     """Base of the operations whose result has the type of their one operand."""
 
     x: Operand = operand(doc="[...]")
@@ -37,18 +41,19 @@ class ElementwiseUnaryOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantic
 
     accepts: ClassVar[Kind] = "float"
     """Element types that `x` may have."""
+    cases = each(SHAPES)
 
     def infer_types(self) -> tuple[Type, ...]:
         return (tensor_operand(self, self.x, "x", kind=self.accepts),)
 
 
 class ReluOp(ElementwiseUnaryOp, name="pd.relu"):
-    """out = max(x, 0). NaN stays NaN."""
+    """out = max(x, 0): NaN stays NaN, +0 for both zeros."""
 
     accepts = "number"
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.maximum(x, 0)
+        return maximum(x, np.zeros((), x.dtype))
 
 
 class LeakyReluOp(ElementwiseUnaryOp, name="pd.leaky_relu"):
@@ -57,7 +62,7 @@ class LeakyReluOp(ElementwiseUnaryOp, name="pd.leaky_relu"):
     negative_slope: float = attribute(default=0.02)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.where(x >= 0, x, x * self.negative_slope)
+        return leaky_relu(x, self.negative_slope, tensor_operand(self, self.x, "x").element.format)
 
 
 class GeluOp(ElementwiseUnaryOp, name="pd.gelu"):
@@ -77,6 +82,8 @@ class SoftplusOp(ElementwiseUnaryOp, name="pd.softplus"):
 
     beta: float = attribute(default=1.0)
     threshold: float = attribute(default=20.0)
+
+    refuses = {"beta": (0.0,)}
 
     def infer_types(self) -> tuple[Type, ...]:
         if self.beta == 0.0:
@@ -140,7 +147,7 @@ class ReciprocalOp(ElementwiseUnaryOp, name="pd.reciprocal"):
     """out = 1 / x."""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return 1 / x
+        return divide_nearest(np.ones((), x.dtype), x, tensor_operand(self, self.x, "x").element.format)
 
 
 class SinOp(ElementwiseUnaryOp, name="pd.sin"):
@@ -179,7 +186,7 @@ class SquareOp(ElementwiseUnaryOp, name="pd.square"):
     accepts = "number"
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.square(x)
+        return multiply_nearest(x, x, tensor_operand(self, self.x, "x").element.format)
 
 
 class PowOp(ElementwiseUnaryOp, name="pd.pow"):
@@ -188,7 +195,7 @@ class PowOp(ElementwiseUnaryOp, name="pd.pow"):
     y: float = attribute(default=1.0)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.power(x, self.y)
+        return numerics.power(x, np.asarray(self.y, dtype=x.dtype))
 
 
 class ScaleOp(ElementwiseUnaryOp, name="pd.scale"):
@@ -216,8 +223,11 @@ class ScaleOp(ElementwiseUnaryOp, name="pd.scale"):
         return x * scale + bias if self.bias_after_scale else (x + bias) * scale
 
 
-class IsnanOp(Op, Compute, InferTypes, name="pd.isnan", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class IsnanOp(Op, Compute, InferTypes, Sampled, name="pd.isnan", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
     """out = whether x is NaN."""
+
+    accepts = "float"
+    cases = each(SHAPES)
 
     x: Operand = operand(doc="[...], floating-point")
     out: Result = result(doc="[...] of i1")
@@ -230,9 +240,11 @@ class IsnanOp(Op, Compute, InferTypes, name="pd.isnan", traits=(Pure, HasValueSe
 
 
 class LogicalNotOp(
-    Op, Compute, InferTypes, name="pd.logical_not", traits=(Pure, HasValueSemantics, ElementwiseMappable)
+    Op, Compute, InferTypes, Sampled, name="pd.logical_not", traits=(Pure, HasValueSemantics, ElementwiseMappable)
 ):
     """out = whether x is zero (false)."""
+
+    cases = each(SHAPES)
 
     x: Operand = operand(doc="[...] of any element type")
     out: Result = result(doc="[...] of i1")
@@ -244,16 +256,19 @@ class LogicalNotOp(
         return np.logical_not(x)
 
 
-class CastOp(Op, Compute, InferTypes, name="pd.cast", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class CastOp(Op, Compute, InferTypes, Sampled, name="pd.cast", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
     """out = x in element type `dtype`.
 
-    To a floating format: rounded to nearest even. To an integer: truncated towards zero and saturated, NaN gives 0
-    (Paddle: saturation and NaN are undefined for floats, integers wrap). To i1: whether x is not zero.
+    To a floating format: rounded once, to nearest even. To an integer from a floating format: truncated towards zero
+    and saturated, NaN gives 0 (undefined in Paddle); from another integer: the low bits, so that 200 becomes -56 in
+    i8. To i1: whether x is not zero.
     """
 
     x: Operand = operand(doc="[...] of any element type")
     dtype: Type = attribute(default=f32)
     out: Result = result(doc="[...] of `dtype`")
+
+    cases = (*(case((2, 3), dtype=element) for element in ELEMENTS["any"][1:]), *each(SHAPES))
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
@@ -266,4 +281,4 @@ class CastOp(Op, Compute, InferTypes, name="pd.cast", traits=(Pure, HasValueSema
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         source = tensor_operand(self, self.x, "x").element.format
-        return numerics.cast(x, source, self._element().format)
+        return cast(x, source, self._element().format)

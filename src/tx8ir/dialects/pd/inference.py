@@ -7,11 +7,9 @@ is and what was expected.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, TypeAlias
 
-from tx8ir.core import DYNAMIC, Operation, RankedTensor, ScalarType, TensorType, Value, VerifyError, VTensorType, i1
-
-Kind: TypeAlias = Literal["float", "integer", "number", "bool", "any"]
+from tx8ir.core import DYNAMIC, Operation, RankedTensor, ScalarType, TensorType, Value, VerifyError, VTensorType
+from tx8ir.dialects.samples import Kind, is_kind
 
 _EXPECTED: Mapping[Kind, str] = {
     "float": "a floating-point element type",
@@ -26,20 +24,6 @@ def fail(op: Operation, message: str) -> VerifyError:
     return VerifyError(f"{op.name}: {message}", op)
 
 
-def _is_kind(element: ScalarType, kind: Kind) -> bool:
-    match kind:
-        case "float":
-            return element.is_float
-        case "integer":
-            return not element.is_float and element is not i1
-        case "number":
-            return element is not i1
-        case "bool":
-            return element is i1
-        case "any":
-            return True
-
-
 def tensor_operand(
     op: Operation, value: Value, name: str, *, kind: Kind = "any", rank: int | None = None
 ) -> RankedTensor:
@@ -47,7 +31,7 @@ def tensor_operand(
     type_ = value.type
     if not isinstance(type_, RankedTensor):
         raise fail(op, f"operand `{name}` has type {type_}; expected a tensor")
-    if not _is_kind(type_.element, kind):
+    if not is_kind(type_.element, kind):
         raise fail(op, f"operand `{name}` has type {type_}; expected {_EXPECTED[kind]}")
     if rank is not None and type_.rank != rank:
         raise fail(op, f"operand `{name}` has type {type_} of rank {type_.rank}; expected rank {rank}")

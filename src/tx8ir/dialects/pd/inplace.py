@@ -9,9 +9,10 @@ Each class here is derived from its counterpart by `inplace`, so that the two ca
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, cast
 
+import attrs
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,6 +25,7 @@ from tx8ir.core import (
     Operand,
     Operation,
     Pure,
+    RankedTensor,
     Result,
     TensorType,
     Type,
@@ -32,6 +34,8 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
+from tx8ir.dialects.samples import SHAPES, Sample, Sampled, case, each, samples_of
 
 from .creation import AssignOp
 from .elementwise_binary import AddOp, DivideOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
@@ -63,12 +67,15 @@ from .shape import SetValueOp
 OpT = TypeVar("OpT", bound=Op)
 
 
-class FillOp(Op, Compute, InferTypes, name="pd.fill", traits=(Pure, HasValueSemantics)):
+class FillOp(Op, Compute, InferTypes, Sampled, name="pd.fill", traits=(Pure, HasValueSemantics)):
     """A tensor like `x` whose elements are all `value`."""
 
     x: Operand = operand(doc="[...]")
     value: float = attribute(default=0.0)
     out: Result = result(doc="the type of `x`")
+
+    accepts = "number"
+    cases = each(SHAPES)
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind="number")
@@ -80,13 +87,16 @@ class FillOp(Op, Compute, InferTypes, name="pd.fill", traits=(Pure, HasValueSema
         return np.full_like(x, self.value)
 
 
-class SgdOp(Op, Compute, InferTypes, name="pd.sgd", traits=(Pure, HasValueSemantics)):
+class SgdOp(Op, Compute, InferTypes, Sampled, name="pd.sgd", traits=(Pure, HasValueSemantics)):
     """One step of gradient descent: out = param - learning_rate * grad."""
 
     param: Operand = operand(doc="[...], floating-point")
     learning_rate: Operand = operand(doc="[1] or []")
     grad: Operand = operand(doc="the shape of `param`")
     out: Result = result(doc="the type of `param`")
+
+    accepts = "float"
+    cases = tuple(case(shape, rate, shape) for shape in SHAPES for rate in ((1,), ()))
 
     def infer_types(self) -> tuple[Type, ...]:
         param = tensor_operand(self, self.param, "param", kind="float")
@@ -100,10 +110,10 @@ class SgdOp(Op, Compute, InferTypes, name="pd.sgd", traits=(Pure, HasValueSemant
         return (make_type((param, rate, grad), param.shape, param.element),)
 
     def compute(self, param: NDArray[Any], learning_rate: NDArray[Any], grad: NDArray[Any]) -> NDArray[Any]:
-        return param - learning_rate * grad
+        return param - learning_rate.reshape(()) * grad  # [1] would stretch a scalar
 
 
-class InplaceOp(Op, Compute, InferTypes, traits=(Inplace,)):
+class InplaceOp(Op, Compute, InferTypes, OperandDomains, Sampled, traits=(Inplace,)):
     """Base of the in-place operations.
 
     The first operand is a `!pd.tensor`. `compute` gives its new content; the result is an alias of the operand.
@@ -123,6 +133,18 @@ class InplaceOp(Op, Compute, InferTypes, traits=(Inplace,)):
         assert isinstance(found, TensorType)  # infer_types
         return self.counterpart.create(given, [found.to_vtensor()], attributes=self.attributes, location=self.location)
 
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        """Those of the counterpart that compute a tensor of the type of their first operand, which is storage here."""
+        for sample in samples_of(cls.counterpart):
+            first, *others = sample.types
+            if sample.result_types == (first,):
+                yield attrs.evolve(sample, op=cls).with_types([_stored(first), *others])
+
+    def operand_domains(self) -> Sequence[Domain]:
+        says: OperandDomains | None = self.counterpart.info.interfaces.get(OperandDomains) and self._twin()
+        return [ANYTHING] * len(self.operands) if says is None else says.operand_domains()
+
     def _twin(self) -> Any:
         """The counterpart on the slots of this operation: to be asked, not to be changed or kept."""
         twin: Any = object.__new__(self.counterpart)
@@ -141,6 +163,11 @@ class InplaceOp(Op, Compute, InferTypes, traits=(Inplace,)):
 
     def compute(self, *args: Any, **kwargs: Any) -> Any:
         return self._twin().compute(*args, **kwargs)
+
+
+def _stored(type_: Type) -> TensorType:
+    assert isinstance(type_, RankedTensor)  # samples are of tensors
+    return type_.to_tensor()
 
 
 def inplace(counterpart: type[OpT]) -> type[OpT]:
@@ -172,6 +199,12 @@ class Assign_Op(InplaceOp, name="pd.assign_"):
     x: Operand = operand(doc="[...], a !pd.tensor")
     value: Operand = operand(doc="[...], of the shape and element type of `x`")
     out: Result = result(doc="an alias of `x`")
+
+    @classmethod
+    def samples(cls) -> Iterator[Sample]:
+        for sample in samples_of(AssignOp):
+            (x,) = sample.types
+            yield Sample(cls, (_stored(x), x), {})
 
     def value_operands(self, operands: Sequence[Value]) -> Sequence[Value]:
         return operands[1:]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
+    DYNAMIC,
     Compute,
     Fallible,
     HasValueSemantics,
@@ -19,16 +21,49 @@ from tx8ir.core import (
     Result,
     Type,
     attribute,
+    f32,
+    i32,
+    i64,
     operand,
     result,
 )
+from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
+from tx8ir.dialects.samples import Sampled, case, of
 
 from . import numerics
 from .inference import extents_match, fail, make_type, normalize_axis, same_element, tensor_operand
 
+_LABELLED: Sequence[tuple[tuple[int, ...], int]] = (
+    ((2, 3), -1),
+    ((5,), 0),
+    ((3, 2), 0),
+    ((2, 3, 1, 2), 1),
+    ((2, 1, 3), -2),
+    ((2, 1), 1),
+    ((0, 3), 1),
+    ((DYNAMIC, 3), -1),
+)
+"""Shapes, and the axis of the classes."""
+
+
+def _reduced(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return tuple(1 if i == axis % len(shape) else extent for i, extent in enumerate(shape))
+
+
+def _labels(classes: int, ignored: int) -> Domain:
+    """Class numbers, and the one that is ignored."""
+    return Domain(0, max(classes, 1) - 1, also=frozenset({ignored}))
+
 
 class CrossEntropyWithSoftmaxOp(
-    Op, Compute, Fallible, InferTypes, name="pd.cross_entropy_with_softmax", traits=(Pure, HasValueSemantics)
+    Op,
+    Compute,
+    Fallible,
+    OperandDomains,
+    InferTypes,
+    Sampled,
+    name="pd.cross_entropy_with_softmax",
+    traits=(Pure, HasValueSemantics),
 ):
     """softmax = exp(x) / sum of exp(x) along `axis`; loss = -sum of label * log(softmax) along `axis`.
 
@@ -43,6 +78,14 @@ class CrossEntropyWithSoftmaxOp(
     axis: int = attribute(default=-1)
     softmax: Result = result(doc="the shape of `input`")
     loss: Result = result(doc="[..., 1, ...]")
+
+    accepts = "float"
+    cases = (
+        *(case(shape, of(_reduced(shape, axis), i64), axis=axis, soft_label=False) for shape, axis in _LABELLED),
+        *(case(shape, shape, axis=axis, soft_label=True) for shape, axis in _LABELLED),
+        *(case((2, 3), of((2, 1), i32), ignore_index=ignored) for ignored in (0, 2, 1, -1)),
+        case(of((2, 3), f32), (2, 1), soft_label=False).over("integer"),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.input, "input", kind="float")
@@ -59,19 +102,30 @@ class CrossEntropyWithSoftmaxOp(
     def can_fail(self) -> bool:
         return not self.soft_label
 
+    def operand_domains(self) -> tuple[Domain, ...]:
+        classes = tensor_operand(self, self.input, "input").shape[self.axis]
+        return (ANYTHING, ANYTHING if self.soft_label else _labels(classes, self.ignore_index))
+
     def compute(self, input: NDArray[Any], label: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         softmax = numerics.softmax(input, axis=self.axis)
         shifted = input - input.max(axis=self.axis, keepdims=True)
-        logs = shifted - np.log(np.sum(np.exp(shifted), axis=self.axis, keepdims=True))
+        logs = shifted - np.log(numerics.total(np.exp(shifted), axes=(self.axis,), keepdims=True))
         if self.soft_label:
-            return softmax, -np.sum(label * logs, axis=self.axis, keepdims=True)
+            return softmax, -numerics.total(label * logs, axes=(self.axis,), keepdims=True)
         kept, index = _classes(label, self.ignore_index, input.shape[self.axis])
         loss = -np.take_along_axis(logs, index, axis=self.axis)
         return softmax, np.where(kept, loss, np.zeros_like(loss))
 
 
 class CrossEntropyWithSoftmaxGradOp(
-    Op, Compute, Fallible, InferTypes, name="pd.cross_entropy_with_softmax_grad", traits=(Pure, HasValueSemantics)
+    Op,
+    Compute,
+    Fallible,
+    OperandDomains,
+    InferTypes,
+    Sampled,
+    name="pd.cross_entropy_with_softmax_grad",
+    traits=(Pure, HasValueSemantics),
 ):
     """The gradient of `pd.cross_entropy_with_softmax` by its input: (softmax * sum of label - label) * loss_grad."""
 
@@ -83,20 +137,45 @@ class CrossEntropyWithSoftmaxGradOp(
     axis: int = attribute(default=-1)
     out: Result = result(doc="the shape of `softmax`")
 
+    accepts = "float"
+    cases = (
+        *(
+            case(of(_reduced(shape, axis), i64), shape, _reduced(shape, axis), axis=axis, soft_label=False)
+            for shape, axis in _LABELLED
+        ),
+        *(case(shape, shape, _reduced(shape, axis), axis=axis, soft_label=True) for shape, axis in _LABELLED),
+        *(case(of((2, 1), i32), (2, 3), (2, 1), ignore_index=ignored) for ignored in (0, 2, 1, -1)),
+        case((2, 1), of((2, 3), f32), of((2, 1), f32), soft_label=False).over("integer"),
+    )
+
     def infer_types(self) -> tuple[Type, ...]:
         softmax = tensor_operand(self, self.softmax, "softmax", kind="float")
         types: list[RankedTensor] = [softmax, tensor_operand(self, self.loss_grad, "loss_grad", kind="float")]
         same_element(self, softmax=softmax, loss_grad=types[1])
-        types.append(tensor_operand(self, self.label, "label"))
-        normalize_axis(self, self.axis, softmax.rank)
+        axis = normalize_axis(self, self.axis, softmax.rank)
+        label = tensor_operand(self, self.label, "label", kind="float" if self.soft_label else "integer")
+        if self.soft_label:
+            same_element(self, softmax=softmax, label=label)
+        reduced = (*softmax.shape[:axis], 1, *softmax.shape[axis + 1 :])
+        for name, type_, wanted in (
+            ("loss_grad", types[1], reduced),
+            ("label", label, softmax.shape if self.soft_label else reduced),
+        ):
+            if type_.rank != softmax.rank or not all(map(extents_match, type_.shape, wanted)):
+                raise fail(self, f"operand `{name}` has type {type_}; expected shape {list(wanted)}")
+        types.append(label)
         return (make_type(types, softmax.shape, softmax.element),)
 
     def can_fail(self) -> bool:
         return not self.soft_label
 
+    def operand_domains(self) -> tuple[Domain, ...]:
+        classes = tensor_operand(self, self.softmax, "softmax").shape[self.axis]
+        return (ANYTHING if self.soft_label else _labels(classes, self.ignore_index), ANYTHING, ANYTHING)
+
     def compute(self, label: NDArray[Any], softmax: NDArray[Any], loss_grad: NDArray[Any]) -> NDArray[Any]:
         if self.soft_label:
-            return (softmax * label.sum(axis=self.axis, keepdims=True) - label) * loss_grad
+            return (softmax * numerics.total(label, axes=(self.axis,), keepdims=True) - label) * loss_grad
         kept, index = _classes(label, self.ignore_index, softmax.shape[self.axis])
         one_hot = np.zeros_like(softmax)
         np.put_along_axis(one_hot, index, np.ones((), softmax.dtype), axis=self.axis)

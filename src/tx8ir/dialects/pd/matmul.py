@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
+    DYNAMIC,
     Compute,
     HasValueSemantics,
     InferTypes,
@@ -21,11 +22,12 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.samples import Sampled, case
 
 from .inference import broadcast_shape, extents_match, fail, make_type, same_element, tensor_operand
 
 
-class MatmulOp(Op, Compute, InferTypes, name="pd.matmul", traits=(Pure, HasValueSemantics)):
+class MatmulOp(Op, Compute, InferTypes, Sampled, name="pd.matmul", traits=(Pure, HasValueSemantics)):
     """Matrix product over the last two axes: out[..., m, n] = sum over k of x[..., m, k] * y[..., k, n].
 
     `transpose_x` reads x as [..., K, M], `transpose_y` reads y as [..., N, K]. The axes before the last two
@@ -38,6 +40,31 @@ class MatmulOp(Op, Compute, InferTypes, name="pd.matmul", traits=(Pure, HasValue
     transpose_x: bool = attribute(default=False)
     transpose_y: bool = attribute(default=False)
     out: Result = result(doc="[..., M, N], without M or N if the operand is a vector")
+
+    accepts = "number"
+    cases = (
+        case((2, 3), (3, 5), transpose_x=False, transpose_y=False),
+        case((3, 2), (3, 5), transpose_x=True),
+        case((2, 3), (5, 3), transpose_y=True),
+        case((3, 2), (5, 3), transpose_x=True, transpose_y=True),
+        case((3, 3), (3, 3)),
+        case((3, 3), (3, 3), transpose_x=True, transpose_y=True),
+        case((3,), (3,)),
+        case((3,), (3, 2)),
+        case((2, 3), (3,)),
+        case((2, 2, 3), (3,)),
+        case((3,), (2, 5, 3), transpose_y=True),
+        case((2, 1, 3), (2, 3, 5)),
+        case((2, 2, 3), (3, 2)),
+        case((1, 2, 3), (5, 3, 1)),
+        case((2, 1, 2, 3), (3, 3, 2)),
+        case((2, 3, 1, 2), (2, 3, 5, 2), transpose_y=True),
+        case((1, 1), (1, 1)),
+        case((2, 0), (0, 3)),
+        case((0, 3), (3, 2)),
+        case((DYNAMIC, 3), (3, 2)),
+        case((2, DYNAMIC), (DYNAMIC, 3)),
+    )
 
     @property
     def x_axes(self) -> tuple[int | None, int]:

@@ -27,12 +27,31 @@ from tx8ir.core import (
     optional_operand,
     result,
 )
+from tx8ir.dialects.samples import SHAPES, Case, Sampled, case
 
 from . import numerics
 from .inference import extents_match, fail, make_type, normalize_axis, one_of, same_element, tensor_operand
 
 
-class BatchNormOp(Op, Compute, InferTypes, name="pd.batch_norm", traits=(Pure, HasValueSemantics)):
+def batch_norms(**attributes: Any) -> tuple[Case, ...]:
+    """Batch normalisations with and without scale and bias, of images in both formats and of matrices."""
+    return tuple(
+        case(shape, (c,), (c,), (c,) if scale else None, (c,) if bias else None, data_format=data_format, **attributes)
+        for shape, c, data_format in (
+            ((1, 2, 3, 3), 2, "NCHW"),
+            ((2, 3), 3, "NCHW"),
+            ((2, 3, 1, 2), 2, "NHWC"),
+            ((2, 1, 3), 1, "NCHW"),
+            ((3, 2, 5), 5, "NHWC"),
+            ((0, 3), 3, "NCHW"),
+            ((DYNAMIC, 2, 3), 2, "NCHW"),
+        )
+        for scale in (True, False)
+        for bias in (True, False)
+    )
+
+
+class BatchNormOp(Op, Compute, InferTypes, Sampled, name="pd.batch_norm", traits=(Pure, HasValueSemantics)):
     """Batch normalisation with given statistics (inference): per channel, the axis `data_format` names.
 
     out = (x - mean) / sqrt(variance + epsilon) * scale + bias. Needs `is_test` or `use_global_stats`: normalising by
@@ -51,6 +70,16 @@ class BatchNormOp(Op, Compute, InferTypes, name="pd.batch_norm", traits=(Pure, H
     data_format: str = attribute(default="NCHW", doc='"NCHW" or "NHWC"')
     use_global_stats: bool = attribute(default=False)
     out: Result = result(doc="the type of `x`")
+
+    accepts = "float"
+    cases = (
+        *batch_norms(is_test=True, use_global_stats=False),
+        *(
+            case((2, 3), (3,), (3,), (3,), (3,), is_test=is_test, use_global_stats=True, momentum=momentum)
+            for is_test in (True, False)
+            for momentum in (0.9, 0.0, 1.0)
+        ),
+    )
 
     @property
     def channel_axis(self) -> int:
@@ -90,7 +119,23 @@ class BatchNormOp(Op, Compute, InferTypes, name="pd.batch_norm", traits=(Pure, H
         return out if bias is None else out + bias.reshape(along)
 
 
-class LayerNormOp(Op, Compute, InferTypes, name="pd.layer_norm", traits=(Pure, HasValueSemantics)):
+_NORMALISED: Sequence[tuple[tuple[int, ...], tuple[int, ...], int]] = (
+    ((2, 3), (3,), 1),
+    ((2, 3), (3,), -1),
+    ((2, 3), (2, 3), 0),
+    ((2, 3), (6,), 0),
+    ((5,), (5,), 0),
+    ((2, 1, 3), (1, 3), 1),
+    ((2, 3, 2), (6,), -2),
+    ((1, 2, 3, 2), (2,), 3),
+    ((2, 1), (1,), 1),
+    ((0, 3), (3,), 1),
+    ((DYNAMIC, 3), (3,), 1),
+)
+"""Shapes, shapes of weights, and the first axis that is normalised."""
+
+
+class LayerNormOp(Op, Compute, InferTypes, Sampled, name="pd.layer_norm", traits=(Pure, HasValueSemantics)):
     """Normalisation over the axes from `begin_norm_axis` to the last.
 
     out = (x - mean) / sqrt(variance + epsilon) * scale + bias with the mean and the population variance of each
@@ -104,6 +149,14 @@ class LayerNormOp(Op, Compute, InferTypes, name="pd.layer_norm", traits=(Pure, H
     begin_norm_axis: int = attribute(default=1)
     out: Result = result(doc="the type of `x`")
 
+    accepts = "float"
+    cases = tuple(
+        case(shape, weight if scale else None, weight if bias else None, begin_norm_axis=begin)
+        for shape, weight, begin in _NORMALISED
+        for scale in (True, False)
+        for bias in (True, False)
+    )
+
     def infer_types(self) -> tuple[Type, ...]:
         return (_normalised_type(self, scale=self.scale, bias=self.bias),)
 
@@ -116,7 +169,7 @@ class LayerNormOp(Op, Compute, InferTypes, name="pd.layer_norm", traits=(Pure, H
         return out if bias is None else out + bias.reshape(x.shape[begin:])
 
 
-class RmsNormOp(Op, Compute, InferTypes, name="pd.rms_norm", traits=(Pure, HasValueSemantics)):
+class RmsNormOp(Op, Compute, InferTypes, Sampled, name="pd.rms_norm", traits=(Pure, HasValueSemantics)):
     """Division by the root mean square over the axes from `begin_norm_axis` to the last (arXiv:1910.07467).
 
     out = x / sqrt(mean(x^2) + epsilon) * norm_weight. Of Paddle's operands it has these two, of its results the first.
@@ -127,6 +180,11 @@ class RmsNormOp(Op, Compute, InferTypes, name="pd.rms_norm", traits=(Pure, HasVa
     epsilon: float = attribute(default=1e-6)
     begin_norm_axis: int = attribute(default=-1)
     out: Result = result(doc="the type of `x`")
+
+    accepts = "float"
+    cases = tuple(
+        case(shape, given, begin_norm_axis=begin) for shape, weight, begin in _NORMALISED for given in (weight, None)
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         return (_normalised_type(self, norm_weight=self.norm_weight),)
@@ -163,12 +221,20 @@ def _scale_and_bias(
     return next(arrays) if op.scale is not None else None, next(arrays) if op.bias is not None else None
 
 
-class SoftmaxOp(Op, Compute, InferTypes, name="pd.softmax", traits=(Pure, HasValueSemantics)):
+class SoftmaxOp(Op, Compute, InferTypes, Sampled, name="pd.softmax", traits=(Pure, HasValueSemantics)):
     """out = exp(x) / sum of exp(x) along `axis`, computed from x - max(x)."""
 
     x: Operand = operand(doc="[...]")
     axis: int = attribute(default=-1)
     out: Result = result(doc="the type of `x`")
+
+    accepts = "float"
+    cases = tuple(
+        case(shape, axis=axis)
+        for shape in SHAPES
+        for axis in dict.fromkeys((-1, 0, len(shape) - 1, -len(shape)))
+        if shape
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind="float")

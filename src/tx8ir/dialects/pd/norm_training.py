@@ -27,16 +27,21 @@ from tx8ir.core import (
     optional_operand,
     result,
 )
+from tx8ir.dialects.samples import Sampled
 
+from . import numerics
 from .elementwise_binary import AddOp, SubtractOp
 from .elementwise_unary import ScaleOp
 from .gradient_parts import Cotangents, ranked, read, times
 from .inference import extents_match, fail, make_type, one_of, same_element, tensor_operand
+from .norm import batch_norms
 from .reduce import MeanOp, SumOp
 from .shape import ReshapeOp
 
 
-class BatchNormTrainingOp(Op, Compute, InferTypes, name="pd.batch_norm_training", traits=(Pure, HasValueSemantics)):
+class BatchNormTrainingOp(
+    Op, Compute, InferTypes, Sampled, name="pd.batch_norm_training", traits=(Pure, HasValueSemantics)
+):
     """Batch normalisation by the mean and the population variance of the batch, per channel.
 
     out = (x - batch mean) / sqrt(batch variance + epsilon) * scale + bias, mean_out = momentum mean + (1 - momentum)
@@ -58,6 +63,9 @@ class BatchNormTrainingOp(Op, Compute, InferTypes, name="pd.batch_norm_training"
     variance_out: Result = result(doc="[C], the new running variance")
     saved_mean: Result = result(doc="[C], the mean of the batch")
     saved_variance: Result = result(doc="[C], 1 / sqrt(variance of the batch + epsilon), as Paddle's kernels keep it")
+
+    accepts = "float"
+    cases = batch_norms()
 
     @property
     def channel_axis(self) -> int:
@@ -92,9 +100,9 @@ class BatchNormTrainingOp(Op, Compute, InferTypes, name="pd.batch_norm_training"
         bias = given.pop(0) if self.bias is not None else None
         others = tuple(axis for axis in range(x.ndim) if axis != self.channel_axis)
         along = [-1 if axis == self.channel_axis else 1 for axis in range(x.ndim)]
-        batch_mean = x.mean(axis=others, dtype=x.dtype)
+        batch_mean = numerics.mean(x, axes=others, keepdims=False)
         centred = x - batch_mean.reshape(along)
-        batch_variance = np.square(centred).mean(axis=others, dtype=x.dtype)
+        batch_variance = numerics.mean(np.square(centred), axes=others, keepdims=False)
         inverse = 1 / np.sqrt(batch_variance + np.asarray(self.epsilon, x.dtype))
         out = centred * (inverse if scale is None else inverse * scale).reshape(along)
         if bias is not None:

@@ -14,8 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from tx8ir.target.formats import F64, Format
-from tx8ir.target.rounding import Rounding, convert
+from tx8ir.target.extrema import largest, maximum
 
 Array: TypeAlias = NDArray[Any]
 
@@ -30,39 +29,35 @@ def erfc(x: Array) -> Array:
     return np.fromiter(map(math.erfc, x.ravel().tolist()), np.float64, count=x.size).reshape(x.shape).astype(x.dtype)
 
 
-# --- largest and smallest ------------------------------------------------------------------------------------------
+# --- powers --------------------------------------------------------------------------------------------------------
 
 
-def maximum(x: Array, y: Array) -> Array:
-    """The larger of each two, of IEEE 754-2019: NaN if either is, and +0 is larger than -0, so that it commutes.
+def power(x: Array, y: Array) -> Array:
+    """x^y element by element: IEEE `pow` of the C library, in float64, rounded once; x * x for the exponent 2.
 
-    `numpy.maximum` gives either zero, depending on the order of the operands and on how it is vectorised.
+    `numpy.power` computes by another rule where the exponent is one number or stretched (sqrt(x) for 0.5, which makes
+    -inf a NaN), and by one that depends on the vector unit elsewhere; `numpy.float_power` calls the C library always.
     """
-    found = np.asarray(np.maximum(x, y))
-    if found.dtype.kind not in "iub":
-        np.add(x, y, out=found, where=(x == 0) & (y == 0))
-    return found
+    return np.where(y == 2, x * x, np.float_power(x, y).astype(x.dtype))
 
 
-def minimum(x: Array, y: Array) -> Array:
-    """The smaller of each two: NaN if either is, and -0 is smaller than +0; see `maximum`."""
-    return np.minimum(x, y) if x.dtype.kind in "iub" else -maximum(-x, -y)
+# --- sums ----------------------------------------------------------------------------------------------------------
 
 
-def largest(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """The largest element over the axes: NaN if there is one, and +0 is larger than -0, in whatever order they come."""
-    found = np.max(x, axis=axes, keepdims=keepdims)
-    if x.dtype.kind in "iub" or not np.any(found == 0):
-        return found
-    positive = np.any((x == 0) & ~np.signbit(x), axis=axes, keepdims=keepdims)
-    return np.where(found == 0, np.where(positive, 0, -np.zeros_like(found)), found)
+def total(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Sum over `axes`, in the dtype of `x`: the elements in row-major order of those axes alone, pairwise.
 
-
-def smallest(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
-    """The smallest element over the axes; see `largest`."""
-    return (
-        -largest(-x, axes=axes, keepdims=keepdims) if x.dtype.kind == "f" else np.min(x, axis=axes, keepdims=keepdims)
-    )
+    So a sum has the same bits wherever its axes stand among the others, and however `x` lies in memory; `numpy.sum`
+    adds in an order that depends on both. A pass may move axes as long as those summed keep their order.
+    """
+    summed = sorted(axis % x.ndim for axis in axes)
+    kept = [axis for axis in range(x.ndim) if axis not in summed]
+    shape = [x.shape[axis] for axis in kept]
+    rows = x.transpose(*kept, *summed).reshape(*shape, math.prod(x.shape[axis] for axis in summed))
+    found = np.ascontiguousarray(rows).sum(axis=-1, dtype=x.dtype)
+    if keepdims:
+        found = found.reshape([1 if axis in summed else extent for axis, extent in enumerate(x.shape)])
+    return np.asarray(found)
 
 
 # --- activations ---------------------------------------------------------------------------------------------------
@@ -95,12 +90,12 @@ def softplus(x: Array, *, beta: float, threshold: float) -> Array:
 def softmax(x: Array, *, axis: int) -> Array:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
     powers = np.exp(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
-    return powers / powers.sum(axis=axis, keepdims=True)
+    return powers / total(powers, axes=(axis,), keepdims=True)
 
 
 def mean(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
     """Sum over `axes` / number of elements summed; NaN over none (where NumPy's own would warn)."""
-    return np.sum(x, axis=axes, keepdims=keepdims) / math.prod(x.shape[axis] for axis in axes)
+    return total(x, axes=axes, keepdims=keepdims) / math.prod(x.shape[axis] for axis in axes)
 
 
 def layer_norm(x: Array, *, axes: tuple[int, ...], epsilon: float) -> Array:
@@ -163,7 +158,12 @@ def conv2d(
     rows = rows.transpose(3, 0, 1, 2, 5, 6, 4).reshape(groups, batch * height * width, taps)
     columns = weight.reshape(kernel_h, kernel_w, groups, outputs // groups, group_inputs)
     columns = columns.transpose(2, 0, 1, 4, 3).reshape(groups, taps, outputs // groups)
-    return np.matmul(rows, columns).transpose(1, 0, 2).reshape(batch, height, width, outputs)
+    # A reshape may give a view; the matrix product of one that is transposed in memory may round differently.
+    return (
+        np.matmul(np.ascontiguousarray(rows), np.ascontiguousarray(columns))
+        .transpose(1, 0, 2)
+        .reshape(batch, height, width, outputs)
+    )
 
 
 def _window_count(extent: int, kernel: int, stride: int, low: int, outputs: int, *, high: int | None) -> Array:
@@ -182,6 +182,7 @@ def pool2d(
     pads: tuple[int, int, int, int],
     outputs: tuple[int, int],
     exclusive: bool,
+    lowest: float,
 ) -> Array:
     """Largest or mean element under a sliding window; padding never wins a max.
 
@@ -193,6 +194,7 @@ def pool2d(
         pads: top, bottom, left, right.
         outputs: number of windows along H and W; the last may hang over the padded extent (ceil mode).
         exclusive: an average divides by the cells of `x` under the window (True) or by those of the padded image.
+        lowest: no element is less; what padding holds for a maximum.
 
     The result is [N, OH, OW, C]; NaN under a window gives NaN.
     """
@@ -201,14 +203,14 @@ def pool2d(
     over_w = max(0, (outputs[1] - 1) * strides[1] + kernel[1] - (left + x.shape[2] + right))
     neutral: Any = 0
     if function == "max":
-        neutral = -np.inf if np.issubdtype(x.dtype, np.floating) else np.iinfo(x.dtype).min
+        neutral = lowest
     padded = np.pad(x, ((0, 0), (top, bottom + over_h), (left, right + over_w), (0, 0)), constant_values=neutral)
-    combine = np.maximum if function == "max" else np.add
+    combine = maximum if function == "max" else np.add
     result = np.full((x.shape[0], *outputs, x.shape[3]), neutral, dtype=x.dtype)
     for i in range(kernel[0]):
         rows = padded[:, i : i + (outputs[0] - 1) * strides[0] + 1 : strides[0]]
         for j in range(kernel[1]):
-            combine(result, rows[:, :, j : j + (outputs[1] - 1) * strides[1] + 1 : strides[1]], out=result)
+            result = combine(result, rows[:, :, j : j + (outputs[1] - 1) * strides[1] + 1 : strides[1]])
     if function == "max":
         return result
     rows = _window_count(x.shape[1], kernel[0], strides[0], top, outputs[0], high=None if exclusive else bottom)
@@ -226,29 +228,12 @@ def adaptive_pool2d(x: Array, function: Literal["max", "avg"], *, outputs: tuple
 
     The result is [N, *outputs, C].
     """
-    reduce = np.max if function == "max" else np.mean
+    reduce = largest if function == "max" else mean
     result = np.empty((x.shape[0], *outputs, x.shape[3]), dtype=x.dtype)
     height, width = x.shape[1:3]
     for i in range(outputs[0]):
         rows = x[:, i * height // outputs[0] : -(-(i + 1) * height // outputs[0])]
         for j in range(outputs[1]):
             cells = rows[:, :, j * width // outputs[1] : -(-(j + 1) * width // outputs[1])]
-            result[:, i, j] = reduce(cells, axis=(1, 2))
+            result[:, i, j] = reduce(cells, axes=(1, 2), keepdims=False)
     return result
-
-
-# --- conversion ----------------------------------------------------------------------------------------------------
-
-
-def cast(x: Array, source: Format, destination: Format) -> Array:
-    """`x`, numbers of format `source`, as numbers of another format, not yet rounded to a floating one.
-
-    To an integer format values are truncated towards zero and saturate, NaN gives 0; to i1 they are compared with 0.
-    To a floating format, floats stay as they are and integers become float64: whoever stores the result rounds it,
-    once.
-    """
-    if destination.is_float:
-        return x if source.is_float else x.astype(np.float64)
-    if source.is_float:
-        return convert(x.astype(np.float64), F64, destination, Rounding.TOWARD_ZERO)
-    return convert(x, source, destination)

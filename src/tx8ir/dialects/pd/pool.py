@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from numpy.typing import NDArray
@@ -20,13 +22,37 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.samples import Sampled, case
 
 from . import numerics
 from .inference import fail, int_list, one_of, tensor_operand
 from .windows import channels_and_space, check_padding, resolve_pads, window_count, with_channels
 
+_POOLS: Sequence[tuple[tuple[int, ...], tuple[int, int], Mapping[str, Any]]] = (
+    ((1, 2, 3, 3), (2, 2), {}),
+    ((2, 1, 3, 5), (2, 3), {"strides": (2, 2)}),
+    ((1, 2, 3, 3), (3, 3), {"paddings": (1, 1), "exclusive": True}),
+    ((1, 2, 3, 3), (3, 3), {"paddings": (1, 1), "exclusive": False}),
+    ((1, 2, 3, 5), (2, 2), {"paddings": (0, 1, 1, 0), "strides": (2, 1), "exclusive": False}),
+    ((1, 1, 5, 5), (2, 2), {"strides": (2, 2), "ceil_mode": True}),
+    ((1, 1, 5, 4), (2, 2), {"strides": (2, 2), "ceil_mode": True, "exclusive": False, "paddings": (0, 1)}),
+    ((1, 3, 3, 2), (2, 2), {"data_format": "NHWC"}),
+    ((1, 3, 3, 2), (3, 1), {"data_format": "NHWC", "paddings": (1, 0), "strides": (2, 1)}),
+    ((1, 2, 3, 5), (2, 2), {"global_pooling": True}),
+    ((2, 2, 3, 3), (1, 1), {"global_pooling": True, "data_format": "NHWC", "paddings": (1, 1)}),
+    ((1, 2, 5, 3), (2, 2), {"adaptive": True}),
+    ((1, 3, 5, 2), (3, 5), {"adaptive": True, "data_format": "NHWC"}),
+    ((1, 2, 3, 3), (2, 2), {"padding_algorithm": "SAME", "strides": (2, 2)}),
+    ((1, 2, 3, 3), (2, 2), {"padding_algorithm": "VALID", "paddings": (1, 1)}),
+    ((1, 1, 1, 1), (1, 1), {}),
+    ((0, 2, 3, 3), (2, 2), {}),
+    ((DYNAMIC, 2, 3, 3), (2, 2), {}),
+    ((1, 2, DYNAMIC, 3), (1, 2), {}),
+)
+"""Shapes, windows and other attributes: overlapping windows and gaps, windows over the edge, every mode."""
 
-class Pool2dOp(Op, Compute, InferTypes, name="pd.pool2d", traits=(Pure, HasValueSemantics)):
+
+class Pool2dOp(Op, Compute, InferTypes, Sampled, name="pd.pool2d", traits=(Pure, HasValueSemantics)):
     """Largest or mean element under a sliding window, channel by channel.
 
     OH = (H + top + bottom - KH) // stride_h + 1, rounded up with `ceil_mode`; OW alike. Padding never wins a maximum.
@@ -48,6 +74,12 @@ class Pool2dOp(Op, Compute, InferTypes, name="pd.pool2d", traits=(Pure, HasValue
     adaptive: bool = attribute(default=False)
     padding_algorithm: str = attribute(default="EXPLICIT", doc='"EXPLICIT", "SAME" or "VALID"')
     out: Result = result(doc="[N, C, OH, OW] or [N, OH, OW, C]")
+
+    cases = tuple(
+        case(shape, pooling_type=kind, kernel_size=kernel, **changed).over("number" if kind == "max" else "float")
+        for kind in ("max", "avg")
+        for shape, kernel, changed in _POOLS
+    )
 
     @property
     def kernel(self) -> tuple[int, int]:
@@ -116,6 +148,7 @@ class Pool2dOp(Op, Compute, InferTypes, name="pd.pool2d", traits=(Pure, HasValue
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         image = x.transpose(0, 2, 3, 1) if self.data_format == "NCHW" else x
         space = (image.shape[1], image.shape[2])
+        element = tensor_operand(self, self.x, "x").element
         function: Literal["max", "avg"] = "max" if self.pooling_type == "max" else "avg"
         if self.adaptive or self.global_pooling:
             out = numerics.adaptive_pool2d(image, function, outputs=self._out_space(space))
@@ -128,5 +161,6 @@ class Pool2dOp(Op, Compute, InferTypes, name="pd.pool2d", traits=(Pure, HasValue
                 pads=self._pads(space),
                 outputs=self._out_space(space),
                 exclusive=self.exclusive,
+                lowest=-math.inf if element.is_float else element.format.limits[0],
             )
         return out.transpose(0, 3, 1, 2) if self.data_format == "NCHW" else out

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
+    DYNAMIC,
     Compute,
     HasValueSemantics,
     InferTypes,
@@ -25,12 +25,43 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.dialects.samples import ELEMENTS, Kind, Sampled, case
+from tx8ir.target.casting import cast
+from tx8ir.target.extrema import largest, smallest
 
-from .inference import Kind, fail, normalize_axes, tensor_operand
-from .numerics import cast, largest, mean, smallest
+from .inference import fail, normalize_axes, tensor_operand
+from .numerics import mean, total
+
+REDUCTIONS = (
+    case((2, 3), axis=(1,)),
+    *(
+        case(shape, axis=axis, keepdim=keepdim)
+        for keepdim in (False, True)
+        for shape, axes in (
+            ((2, 3), ((), (0,), (-1,), (0, 1), (-2,))),
+            ((5,), ((), (0,), (-1,))),
+            ((), ((),)),
+            ((1, 3), ((0,), (1,))),
+            ((2, 1, 3), ((1,), (-3, -1), (2, 0), (0, 1, 2))),
+            ((2, 3, 1, 2), ((2,), (1, 3))),
+            ((2, 1, 2, 3, 1), ((-2, 1),)),
+            ((0, 3), ((1,),)),
+            ((DYNAMIC, 3), ((0,), (1,), ())),
+        )
+        for axis in axes
+    ),
+)
+"""Reductions that have an element to choose from: all axes, one, several, counted from either end, in any order."""
+EMPTY_REDUCTIONS = (
+    case((0,), axis=(0,)),
+    case((2, 0), axis=(-1,), keepdim=True),
+    case((2, 0, 3)),
+    case((0, 3), axis=(0,)),
+)
+"""Reductions over no element."""
 
 
-class ReductionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
+class ReductionOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics)):
     """Base of the reductions. `axis` lists the axes, none for all; `keepdim` keeps them with extent 1."""
 
     x: Operand = operand(doc="[...]")
@@ -40,6 +71,7 @@ class ReductionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
 
     accepts: ClassVar[Kind] = "number"
     """Element types that `x` may have."""
+    cases = REDUCTIONS
 
     @property
     def axes(self) -> tuple[int, ...]:
@@ -60,7 +92,7 @@ class ReductionOp(Op, Compute, InferTypes, traits=(Pure, HasValueSemantics)):
 
 
 class SumOp(ReductionOp, name="pd.sum"):
-    """out = sum of x over the axes.
+    """out = sum of x over the axes, added in row-major order of those axes (`numerics.total`).
 
     The result has element type `dtype`; without it that of `x`, and i64 for i1 and i32 (Paddle's rule).
     """
@@ -68,6 +100,12 @@ class SumOp(ReductionOp, name="pd.sum"):
     accepts = "any"
 
     dtype: Type | None = attribute(default=None)
+
+    cases = (
+        *REDUCTIONS,
+        *EMPTY_REDUCTIONS,
+        *(case((2, 3), axis=(0,), dtype=element) for element in ELEMENTS["any"]),
+    )
 
     def _element(self) -> ScalarType:
         if self.dtype is None:
@@ -82,13 +120,14 @@ class SumOp(ReductionOp, name="pd.sum"):
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         terms = cast(x, tensor_operand(self, self.x, "x").element.format, self._element().format)
-        return np.sum(terms, axis=self.axes, keepdims=self.keepdim, dtype=terms.dtype)
+        return total(terms, axes=self.axes, keepdims=self.keepdim)
 
 
 class MeanOp(ReductionOp, name="pd.mean"):
     """out = sum of x over the axes / number of elements summed; NaN over no elements."""
 
     accepts = "float"
+    cases = (*REDUCTIONS, *EMPTY_REDUCTIONS)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return mean(x, axes=self.axes, keepdims=self.keepdim)

@@ -8,7 +8,7 @@ have no value semantics.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -40,6 +40,7 @@ from tx8ir.core import (
     variadic_operand,
     variadic_result,
 )
+from tx8ir.dialects.samples import Sampled, case, each
 
 from .inference import (
     extents_match,
@@ -57,7 +58,7 @@ class View(Trait):
     """Every result shows elements of the first operand, unchanged, at other places."""
 
 
-class ViewOp(Op, Compute, InferTypes, ViewLike, traits=(Pure, View)):
+class ViewOp(Op, Compute, InferTypes, ViewLike, Sampled, traits=(Pure, View)):
     """Base of the views: `forward` is the operation itself on another base."""
 
     def forward(self, base: Value) -> tuple[Value, ...]:
@@ -83,6 +84,26 @@ def shape_attribute(value: Value) -> tuple[int, ...]:
 
 _INT_MAX: Final = 2**31 - 1
 """A place behind the end of every axis, as Paddle writes it."""
+
+
+WINDOWS: Final[Sequence[tuple[tuple[int, ...], Mapping[str, Any]]]] = (
+    ((2, 3), {"axes": (1,), "starts": (1,), "ends": (3,)}),
+    ((2, 3), {"axes": (0,), "starts": (1,), "ends": (2,), "decrease_axis": (0,)}),
+    ((2, 3), {"axes": (-1,), "starts": (-2,), "ends": (-1,)}),
+    ((2, 3), {"axes": (1,), "starts": (0,), "ends": (_INT_MAX,)}),
+    ((2, 3), {"axes": (0, 1), "starts": (0, 1), "ends": (1, 2), "decrease_axis": (0, 1)}),
+    ((2, 3), {"axes": (1, 0), "starts": (2, 1), "ends": (3, 5), "decrease_axis": (-1,)}),
+    ((2, 3), {"axes": (), "starts": (), "ends": ()}),
+    ((), {"axes": (), "starts": (), "ends": ()}),
+    ((5,), {"axes": (0,), "starts": (3,), "ends": (1,)}),
+    ((5,), {"axes": (0,), "starts": (-7,), "ends": (4,)}),
+    ((2, 1, 3), {"axes": (2,), "starts": (-1,), "ends": (_INT_MAX,), "decrease_axis": (2,)}),
+    ((2, 3, 1, 2), {"axes": (1, 3), "starts": (1, 0), "ends": (3, 1)}),
+    ((0, 3), {"axes": (1,), "starts": (0,), "ends": (2,)}),
+    ((DYNAMIC, 3), {"axes": (1,), "starts": (1,), "ends": (2,), "decrease_axis": (1,)}),
+    ((DYNAMIC, 3), {"axes": (0,), "starts": (0,), "ends": (1,)}),
+)
+"""Shapes and slices of them: from either end, clamped, empty, of several axes in any order, with axes dropped."""
 
 
 def sliced_shape(
@@ -121,6 +142,19 @@ class ReshapeOp(ViewOp, name="pd.reshape"):
     x: Operand = operand(doc="[...]")
     shape: tuple[int, ...] = attribute()
     out: Result = result(doc="as many elements in `shape`")
+
+    cases = (
+        *(
+            case((2, 3), shape=shape)
+            for shape in ((3, 2), (6,), (-1,), (0, 3), (2, 3), (0, -1), (1, -1, 2), (1, 2, 3, 1))
+        ),
+        *(case((), shape=shape) for shape in ((), (1,), (-1,), (1, 1))),
+        *(case((1,), shape=shape) for shape in ((), (1,))),
+        *(case((5,), shape=shape) for shape in ((5, 1), (-1, 5))),
+        *(case((0, 3), shape=shape) for shape in ((0, -1), (0, 0), (-1,), (0, 1, 5))),
+        *(case((2, 3, 5), shape=shape) for shape in ((6, 5), (0, 15), (5, 3, 2), (-1, 5))),
+        *(case((DYNAMIC, 3), shape=shape) for shape in ((-1,), (0, 3), (0, 1, 3), (3, -1))),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
@@ -162,6 +196,18 @@ class FlattenOp(ViewOp, name="pd.flatten"):
     stop_axis: int = attribute(default=1)
     out: Result = result(doc="[..., product, ...]")
 
+    cases = (
+        case((2, 3), start_axis=0),
+        case((2, 3)),
+        case((5,), start_axis=0, stop_axis=-1),
+        case((2, 3, 5), start_axis=-2, stop_axis=2),
+        case((2, 1, 3), start_axis=0, stop_axis=2),
+        case((2, 3, 1, 2), stop_axis=-1),
+        case((0, 3), start_axis=0),
+        case((DYNAMIC, 3, 2), start_axis=0),
+        case((DYNAMIC, 3, 2), stop_axis=2),
+    )
+
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
         return (x.with_shape(self._flat(x.shape)),)
@@ -187,6 +233,15 @@ class SqueezeOp(ViewOp, name="pd.squeeze"):
     x: Operand = operand(doc="[...]")
     axis: tuple[int, ...] = attribute(default=())
     out: Result = result(doc="[...]")
+
+    cases = (
+        case((2, 1, 3), axis=(1,)),
+        case((2, 1, 3), axis=(-2,)),
+        case((1, 2, 1), axis=(0, 2)),
+        case((1, 2, 1), axis=(-1, 0)),
+        *each(((1, 3), (1, 2, 1), (2, 3), (), (1,), (5, 1), (1, 1, 1, 1), (0, 1))),
+        case((1, DYNAMIC, 3), axis=(0,)),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
@@ -216,6 +271,14 @@ class UnsqueezeOp(ViewOp, name="pd.unsqueeze"):
     axis: tuple[int, ...] = attribute()
     out: Result = result(doc="[..., 1, ...]")
 
+    cases = (
+        *(case((2, 3), axis=axis) for axis in ((0,), (1,), (2,), (-1,), (-3,), (0, 2), (1, 1), (-1, 0), ())),
+        *(case((), axis=axis) for axis in ((0,), (0, 0), (-1,))),
+        case((0,), axis=(0,)),
+        case((5,), axis=(1,)),
+        case((DYNAMIC, 3), axis=(1,)),
+    )
+
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
         return (x.with_shape(self._grown(x.shape)),)
@@ -239,6 +302,18 @@ class TransposeOp(ViewOp, name="pd.transpose"):
     x: Operand = operand(doc="[...]")
     perm: tuple[int, ...] = attribute()
     out: Result = result(doc="the extents of `x` in the order of `perm`")
+
+    cases = (
+        *(case((2, 3), perm=perm) for perm in ((1, 0), (0, 1), (-1, 0))),
+        *(case((2, 1, 3), perm=perm) for perm in ((0, 2, 1), (1, 0, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0), (-1, -3, -2))),
+        *(case((2, 3, 1, 2), perm=perm) for perm in ((0, 2, 3, 1), (0, 3, 1, 2), (3, 2, 1, 0))),
+        case((2, 1, 2, 3, 1), perm=(4, 0, 2, 1, 3)),
+        case((), perm=()),
+        case((5,), perm=(0,)),
+        case((0, 3), perm=(1, 0)),
+        case((3, 3), perm=(1, 0)),
+        case((DYNAMIC, 3), perm=(1, 0)),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
@@ -269,6 +344,8 @@ class SliceOp(ViewOp, name="pd.slice"):
     decrease_axis: tuple[int, ...] = attribute(default=())
     out: Result = result(doc="[...]")
 
+    cases = tuple(case(shape, **window) for shape, window in WINDOWS)
+
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.input, "input")
         return (x.with_shape(sliced_shape(self, x, self.axes, self.starts, self.ends, self.decrease_axis)),)
@@ -288,7 +365,7 @@ class SliceOp(ViewOp, name="pd.slice"):
         ).out
 
 
-class SetValueOp(Op, Compute, InferTypes, name="pd.set_value", traits=(Pure, HasValueSemantics)):
+class SetValueOp(Op, Compute, InferTypes, Sampled, name="pd.set_value", traits=(Pure, HasValueSemantics)):
     """x where the elements that `pd.slice` with the same attributes takes are those of `value`."""
 
     x: Operand = operand(doc="[...]")
@@ -298,6 +375,18 @@ class SetValueOp(Op, Compute, InferTypes, name="pd.set_value", traits=(Pure, Has
     ends: tuple[int, ...] = attribute(doc="one per entry of `axes`")
     decrease_axis: tuple[int, ...] = attribute(default=())
     out: Result = result(doc="the type of `x`")
+
+    cases = (
+        *(case(shape, (), **window) for shape, window in WINDOWS),
+        case((2, 3), (2, 1), axes=(1,), starts=(1,), ends=(2,)),
+        case((2, 3), (2,), axes=(1,), starts=(1,), ends=(2,), decrease_axis=(1,)),
+        case((2, 3), (3,), axes=(0,), starts=(-1,), ends=(_INT_MAX,)),
+        case((2, 3), (1, 3), axes=(0,), starts=(0,), ends=(1,)),
+        case((2, 3), (2, 3), axes=(), starts=(), ends=()),
+        case((5,), (2,), axes=(-1,), starts=(1,), ends=(3,)),
+        case((2, 3, 5), (3, 2), axes=(0, 2), starts=(1, 3), ends=(2, 5), decrease_axis=(0,)),
+        case((DYNAMIC, 3), (1, 3), axes=(0,), starts=(0,), ends=(1,)),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x, value = tensor_operand(self, self.x, "x"), tensor_operand(self, self.value, "value")
@@ -311,11 +400,11 @@ class SetValueOp(Op, Compute, InferTypes, name="pd.set_value", traits=(Pure, Has
 
     def compute(self, x: NDArray[Any], value: NDArray[Any]) -> NDArray[Any]:
         out = np.array(x)
-        window = [slice(None)] * x.ndim
+        window: list[Any] = [slice(None)] * x.ndim
         for axis, start, end in zip(self.axes, self.starts, self.ends, strict=True):
             window[axis] = slice(start, end)
         dropped = normalize_axes(self, self.decrease_axis, x.ndim, attribute="decrease_axis")
-        shown = out[tuple(window)]  # of what `out` holds: basic indexing and squeeze give views
+        shown = out[(*window, ...)]  # of what `out` holds: basic indexing gives views, with an ellipsis at rank 0 too
         np.squeeze(shown, axis=dropped)[...] = value
         return out
 
@@ -330,6 +419,21 @@ class SplitOp(ViewOp, name="pd.split"):
     sections: tuple[int, ...] = attribute()
     axis: int = attribute(default=0)
     outs: VariadicResult = variadic_result(doc="one per section")
+
+    cases = (
+        case((5,), sections=(2, 3)),
+        case((2, 3), sections=(1, 1)),
+        case((2, 3), sections=(1, -1), axis=1),
+        case((2, 3), sections=(-1, 1), axis=-1),
+        case((2, 3), sections=(2,)),
+        case((2, 3), sections=(1, 0, 2), axis=1),
+        case((2, 1, 3), sections=(1, 1, 1), axis=2),
+        case((2, 3, 1, 2), sections=(-1, 2), axis=1),
+        case((0, 3), sections=(0, 0)),
+        case((DYNAMIC, 3), sections=(1, 2), axis=1),
+        case((DYNAMIC, 3), sections=(-1,)),
+        case((DYNAMIC, 3), sections=(1, -1)),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
@@ -367,12 +471,26 @@ class SplitOp(ViewOp, name="pd.split"):
         return SetValueOp(base, value, axes=(axis,), starts=(start,), ends=(_INT_MAX if end == -1 else end,)).out
 
 
-class ConcatOp(Op, Compute, InferTypes, name="pd.concat", traits=(Pure, HasValueSemantics)):
+class ConcatOp(Op, Compute, InferTypes, Sampled, name="pd.concat", traits=(Pure, HasValueSemantics)):
     """The operands one after the other along `axis`; they agree in rank, element type and the other extents."""
 
     x: VariadicOperand = variadic_operand(doc="one or more, each [..., n_i, ...]")
     axis: int = attribute(default=0)
     out: Result = result(doc="[..., sum of n_i, ...]")
+
+    cases = (
+        case([(2, 3), (1, 3)]),
+        case([(2, 3), (2, 3)], axis=1),
+        case([(2, 1), (2, 3)], axis=-1),
+        case([(5,)]),
+        case([(1,), (2,), (3,)]),
+        case([(0,), (2,)]),
+        case([(2, 1, 3), (2, 2, 3)], axis=-2),
+        case([(2, 3, 1, 2), (2, 3, 1, 2)], axis=3),
+        case([(2, 2), (2, 2)], axis=-2),
+        case([(DYNAMIC, 3), (2, 3)]),
+        case([(DYNAMIC, 3), (DYNAMIC, 1)], axis=1),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         types = {f"x[{i}]": tensor_operand(self, value, f"x[{i}]") for i, value in enumerate(self.x)}
@@ -398,12 +516,27 @@ class ConcatOp(Op, Compute, InferTypes, name="pd.concat", traits=(Pure, HasValue
         return np.concatenate(x, axis=self.axis)
 
 
-class ExpandOp(Op, Compute, InferTypes, name="pd.expand", traits=(Pure, HasValueSemantics)):
+class ExpandOp(Op, Compute, InferTypes, Sampled, name="pd.expand", traits=(Pure, HasValueSemantics)):
     """x broadcast to `shape`, aligned at the last axis; -1 keeps the extent of x."""
 
     x: Operand = operand(doc="[...]")
     shape: tuple[int, ...] = attribute(doc="at least as many entries as x has axes")
     out: Result = result(doc="`shape`")
+
+    cases = (
+        case((2, 1), shape=(2, 3)),
+        case((2, 3), shape=(2, 3)),
+        case((3,), shape=(2, 3)),
+        case((3,), shape=(2, -1)),
+        case((), shape=(2,)),
+        case((), shape=()),
+        case((1, 3), shape=(5, -1)),
+        case((1,), shape=(0,)),
+        case((0,), shape=(2, 0)),
+        case((2, 1, 3), shape=(1, 2, 2, 3)),
+        case((2, 1, 1, 3), shape=(2, 2, 3, 3)),
+        case((DYNAMIC, 1), shape=(-1, 3)),
+    )
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x")
@@ -431,13 +564,25 @@ class ExpandOp(Op, Compute, InferTypes, name="pd.expand", traits=(Pure, HasValue
         return np.broadcast_to(x, self._resolve(x.shape))
 
 
-class PadOp(Op, Compute, InferTypes, name="pd.pad", traits=(Pure, HasValueSemantics)):
+class PadOp(Op, Compute, InferTypes, Sampled, name="pd.pad", traits=(Pure, HasValueSemantics)):
     """x in a frame of elements that are all `pad_value`, rounded to the element type."""
 
     x: Operand = operand(doc="[...]")
     paddings: tuple[int, ...] = attribute(doc="before and after axis 0, before and after axis 1, …; each >= 0")
     pad_value: float = attribute(default=0.0)
     out: Result = result(doc="each extent with its paddings added")
+
+    cases = (
+        case((2, 3), paddings=(1, 0, 0, 2)),
+        case((2, 3), paddings=(0, 0, 0, 0)),
+        case((2, 3), paddings=(1, 1, 1, 1)),
+        case((5,), paddings=(0, 3)),
+        case((), paddings=()),
+        case((0,), paddings=(1, 1)),
+        case((1, 2, 3, 2), paddings=(0, 0, 0, 0, 1, 2, 2, 1)),
+        case((2, 1, 3), paddings=(0, 0, 2, 0, 0, 1)),
+        case((DYNAMIC, 3), paddings=(1, 0, 0, 1)),
+    )
 
     @property
     def frame(self) -> tuple[tuple[int, int], ...]:

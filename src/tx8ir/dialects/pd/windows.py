@@ -67,8 +67,11 @@ def resolve_pads(
 
 
 def window_count(extent: int, reach: int, stride: int, low: int, high: int, *, ceil_mode: bool) -> int:
-    """Number of windows of `reach` cells along one axis; `ceil_mode` counts one that hangs over the end. May be < 1."""
+    """Number of windows of `reach` cells along one axis; `ceil_mode` counts one that hangs over the end.
+
+    0 where none fits: a negative number would say that the extent is dynamic.
+    """
     if extent == DYNAMIC:
         return DYNAMIC
     room = extent + low + high - reach
-    return (-(-room // stride) if ceil_mode else room // stride) + 1
+    return max((-(-room // stride) if ceil_mode else room // stride) + 1, 0)

@@ -12,11 +12,13 @@ from tx8ir.core import (
     Result,
     Type,
     VerifyError,
-    VTensorType,
     attribute,
     operand,
     result,
 )
+from tx8ir.target.arithmetic import divide_nearest, leaky_relu, multiply_nearest
+from tx8ir.target.casting import cast
+from tx8ir.target.extrema import maximum, minimum
 
 from .base import Array, BackendOp, in_format, is_none, ranked, require, require_element, require_shape, same_type
 
@@ -77,7 +79,7 @@ class MulOp(BinaryOp, name="tx8be.Mul"):
     """`out = lhs * rhs`."""
 
     def function(self, lhs: Array, rhs: Array) -> Array:
-        return lhs * rhs
+        return multiply_nearest(lhs, rhs, ranked(self.lhs, "lhs").element.format)
 
 
 class DivOp(BinaryOp, name="tx8be.Div"):
@@ -87,21 +89,21 @@ class DivOp(BinaryOp, name="tx8be.Div"):
         if np.issubdtype(lhs.dtype, np.integer):
             quotient = np.abs(lhs) // np.abs(rhs)
             return np.where((lhs < 0) != (rhs < 0), -quotient, quotient).astype(lhs.dtype)
-        return lhs / rhs
+        return divide_nearest(lhs, rhs, ranked(self.lhs, "lhs").element.format)
 
 
 class MaxOp(BinaryOp, name="tx8be.Max"):
-    """`out = max(lhs, rhs)`; NaN propagates."""
+    """`out = max(lhs, rhs)`; NaN propagates, and +0 is larger than -0."""
 
     def function(self, lhs: Array, rhs: Array) -> Array:
-        return np.maximum(lhs, rhs)
+        return maximum(lhs, rhs)
 
 
 class MinOp(BinaryOp, name="tx8be.Min"):
-    """`out = min(lhs, rhs)`; NaN propagates."""
+    """`out = min(lhs, rhs)`; NaN propagates, and -0 is smaller than +0."""
 
     def function(self, lhs: Array, rhs: Array) -> Array:
-        return np.minimum(lhs, rhs)
+        return minimum(lhs, rhs)
 
 
 class EqOp(BinaryOp, name="tx8be.Eq"):
@@ -170,14 +172,14 @@ class RecipOp(UnaryOp, name="tx8be.Recip"):
     """`y = 1 / x`."""
 
     def compute(self, x: Array) -> Array:
-        return np.reciprocal(x)
+        return divide_nearest(np.ones((), x.dtype), x, ranked(self.x, "operand").element.format)
 
 
 class SquareOp(UnaryOp, name="tx8be.Square"):
     """`y = x * x`."""
 
     def compute(self, x: Array) -> Array:
-        return np.square(x)
+        return multiply_nearest(x, x, ranked(self.x, "operand").element.format)
 
 
 class SqrtOp(UnaryOp, name="tx8be.Sqrt"):
@@ -245,19 +247,19 @@ class SigmoidOp(UnaryOp, name="tx8be.Sigmoid"):
 
 
 class ReluOp(UnaryOp, name="tx8be.Relu"):
-    """`y = max(x, 0)`."""
+    """`y = max(x, 0)`; +0 for both zeros."""
 
     def compute(self, x: Array) -> Array:
-        return np.maximum(x, 0)
+        return maximum(x, np.zeros((), x.dtype))
 
 
 class LeakyReluOp(UnaryOp, name="tx8be.LeakyRelu"):
-    """`y = x where x >= 0, else alpha * x`."""
+    """`y = x where x >= 0, else alpha * x`; alpha is rounded to fp32."""
 
     alpha: float = attribute(default=0.01)
 
     def compute(self, x: Array) -> Array:
-        return np.where(x >= 0, x, x * in_format(self.alpha, x, ranked(self.x, "operand")))
+        return leaky_relu(x, self.alpha, ranked(self.x, "operand").element.format)
 
 
 class SoftplusOp(UnaryOp, name="tx8be.Softplus"):
@@ -306,6 +308,7 @@ class CastOp(BackendOp, Compute, name="tx8be.Cast", traits=(Pure,)):
     """Converts the elements to the result's format.
 
     To a floating-point format: nearest-even. From floating point to an integer: toward zero, saturating, NaN gives 0.
+    From an integer to another: the low bits.
     """
 
     x: Operand = operand()
@@ -315,14 +318,7 @@ class CastOp(BackendOp, Compute, name="tx8be.Cast", traits=(Pure,)):
         require_shape(ranked(self.y, "result"), ranked(self.x, "operand").shape, "result")
 
     def compute(self, x: Array) -> Array:
-        target: VTensorType = ranked(self.y, "result")
-        if not target.element.format.is_integer or np.issubdtype(x.dtype, np.integer) or x.dtype == np.bool_:
-            return x
-        limits = np.iinfo(target.element.dtype)
-        wide = np.nan_to_num(np.trunc(x.astype(np.float64)), nan=0.0, posinf=np.inf, neginf=-np.inf)
-        high, low = wide >= float(limits.max), wide <= float(limits.min)
-        inside = np.where(high | low, 0.0, wide).astype(target.element.dtype)
-        return np.where(high, limits.max, np.where(low, limits.min, inside)).astype(target.element.dtype)
+        return cast(x, ranked(self.x, "operand").element.format, ranked(self.y, "result").element.format)
 
 
 RELATIONS = (EqOp, NeOp, GeOp, GtOp, LeOp, LtOp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tx8ir.core import Compute, InferTypes, Operand, Pure, Result, Type, Value, VTensorType, attribute, operand, result
+from tx8ir.target.extrema import maximum
 
 from .attributes import Activation, GemmMode
 from .base import Array, BackendOp, is_none, ranked, require, require_element, require_rank, require_shape
@@ -136,7 +137,7 @@ def check_bias_and_psum(bias: Value, psum: Value, out: VTensorType) -> None:
 
 def apply_activation(x: Array, activation: Activation) -> Array:
     """The engine's post-processing function."""
-    return np.maximum(x, 0) if activation is Activation.RELU else x
+    return maximum(x, np.zeros((), x.dtype)) if activation is Activation.RELU else x
 
 
 def exact(x: Array) -> Array:
@@ -146,8 +147,8 @@ def exact(x: Array) -> Array:
 
 def saturate(x: Array, t: VTensorType) -> Array:
     """Clip an integer accumulator to the range of the result's format."""
-    limits = np.iinfo(t.element.dtype)
-    return np.clip(x, limits.min, limits.max).astype(t.element.dtype)
+    low, high = t.element.format.limits
+    return np.clip(x, low, high).astype(t.element.dtype)
 
 
 def window_extents(

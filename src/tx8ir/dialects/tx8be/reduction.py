@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tx8ir.core import Compute, InferTypes, Operand, Pure, Result, Type, attribute, operand, result
+from tx8ir.target.extrema import largest, smallest
 
 from .attributes import ReduceFunction
 from .base import Array, BackendOp, is_none, ranked, require, require_float, require_rank, require_shape
@@ -61,9 +62,9 @@ class ReduceOp(BackendOp, Compute, InferTypes, name="tx8be.Reduce", traits=(Pure
             case ReduceFunction.AVG:
                 return np.mean(x, axis=axes, keepdims=True, dtype=x.dtype)
             case ReduceFunction.MAX:
-                return np.max(x, axis=axes, keepdims=True)
+                return largest(x, axes=axes, keepdims=True)
             case ReduceFunction.MIN:
-                return np.min(x, axis=axes, keepdims=True)
+                return smallest(x, axes=axes, keepdims=True)
 
 
 class PoolOp(BackendOp, Compute, InferTypes, name="tx8be.Pool", traits=(Pure,)):
@@ -88,10 +89,10 @@ class PoolOp(BackendOp, Compute, InferTypes, name="tx8be.Pool", traits=(Pure,)):
         return (x.with_shape((x.shape[0], oh, ow, x.shape[3])),)
 
     def compute(self, x: Array) -> Array:
-        function, floating = self.function, np.issubdtype(x.dtype, np.floating)
+        function, element = self.function, ranked(self.x, "operand").element
         fill: float = 0
         if function in (ReduceFunction.MAX, ReduceFunction.MIN):
-            low, high = (-np.inf, np.inf) if floating else (np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
+            low, high = (-np.inf, np.inf) if element.is_float else element.format.integer_range
             fill = low if function is ReduceFunction.MAX else high
         windows = sliding_windows(x, self.kernel, self.strides, self.pads, (1, 1), fill)
         match function:
@@ -100,9 +101,9 @@ class PoolOp(BackendOp, Compute, InferTypes, name="tx8be.Pool", traits=(Pure,)):
             case ReduceFunction.AVG:
                 return windows.mean(axis=(-2, -1), dtype=x.dtype)
             case ReduceFunction.MAX:
-                return windows.max(axis=(-2, -1))
+                return largest(windows, axes=(-2, -1), keepdims=False)
             case ReduceFunction.MIN:
-                return windows.min(axis=(-2, -1))
+                return smallest(windows, axes=(-2, -1), keepdims=False)
 
 
 class SoftmaxOp(BackendOp, Compute, InferTypes, name="tx8be.Softmax", traits=(Pure,)):
