@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import attrs
 import ml_dtypes
@@ -121,6 +122,12 @@ def test_inputs_that_do_not_fit_are_named(add_relu: Executable, inputs: dict[str
     assert str(caught.value).startswith(message)
 
 
+@pytest.mark.parametrize("given", [1, [X], "x"])
+def test_inputs_are_a_mapping(add_relu: Executable, given: Any) -> None:
+    with pytest.raises(InputError, match="inputs are a mapping from names to arrays, or keywords; given: "):
+        add_relu.run(given)
+
+
 def test_an_input_is_given_once(add_relu: Executable) -> None:
     with pytest.raises(InputError, match="input 'y' given in the mapping and as keyword"):
         add_relu.run({"x": X, "y": Y}, y=Y)
@@ -163,7 +170,7 @@ def test_a_target_the_passes_cannot_be_told_of_is_refused() -> None:
 
 def test_stages_can_be_kept_and_each_text_parses_again() -> None:
     executable = tx8ir.compile(tx8ir.parse(ADD_RELU), keep_stages=True)
-    assert list(executable.stages) == [p.name for p in pipeline().passes]
+    assert list(executable.stages) == [p.title for p in pipeline().passes]
     for name, text in executable.stages.items():
         assert str(tx8ir.parse(text)) == text, name
 
@@ -176,14 +183,14 @@ def test_lower_stops_behind_a_stage() -> None:
 
 
 def test_lower_refuses_a_stage_that_is_none() -> None:
-    with pytest.raises(IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, inline"):
+    with pytest.raises(IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, straighten"):
         lower(tx8ir.parse(ADD_RELU), through="unfuse-bn")
 
 
 def test_progress_hears_of_the_start_and_the_end_of_each_stage() -> None:
     heard: list[tuple[str, bool]] = []
     tx8ir.compile(tx8ir.parse(ADD_RELU), progress=lambda stage, seconds: heard.append((stage, seconds is None)))
-    assert heard == [(p.name, start) for p in pipeline().passes for start in (True, False)]
+    assert heard == [(p.title, start) for p in pipeline().passes for start in (True, False)]
 
 
 # --- the report
@@ -196,7 +203,7 @@ def test_the_report_counts_what_was_compiled_and_run() -> None:
     assert compilation.ops_by_dialect == {"builtin": 1, "func": 2, "pd": 2}
     assert compilation.ddr_bytes["input"] >= 2 * X.nbytes
     assert 0 < compilation.spm_peak_bytes <= compilation.spm_bytes
-    assert [stage.name for stage in compilation.stages] == [p.name for p in pipeline().passes]
+    assert [stage.name for stage in compilation.stages] == [p.title for p in pipeline().passes]
     executable.run(x=X, y=Y)
     run = executable.report.run
     assert run is not None
@@ -270,8 +277,8 @@ def _cut_short(folder: Path) -> None:
     ("damage", "message"),
     [
         (_without_manifest, "is not a saved executable: it has no executable.json"),
-        (_other_format, "format 99; this version reads format 1"),
-        (_cut_short, "executable.json is damaged"),
+        (_other_format, "executable.json: format: expected 1, the format that this version reads, found 99"),
+        (_cut_short, "executable.json: expected a manifest, found a damaged file"),
     ],
 )
 def test_a_folder_that_is_none_is_refused(
@@ -290,6 +297,37 @@ def test_a_folder_that_is_none_is_refused(
 def test_check_compiles_runs_and_compares(dtype: Dtype) -> None:
     result = check(tx8ir.parse(ADD_RELU), options=CompileOptions(dtype=dtype))
     assert result.passed, str(result)
+
+
+def test_check_draws_indices_inside_the_table() -> None:
+    result = check(
+        tx8ir.parse("""
+        module {
+          func.func @main(%x: !pd.vtensor<1x3xf32>, %i: !pd.vtensor<64xi32>) -> !pd.vtensor<64x3xf32> {
+            %0 = "pd.gather"(%x, %i) {axis = 0 : i64}
+              : (!pd.vtensor<1x3xf32>, !pd.vtensor<64xi32>) -> !pd.vtensor<64x3xf32>
+            return %0 : !pd.vtensor<64x3xf32>
+          }
+        }
+        """)
+    )
+    assert result.passed
+
+
+@pytest.mark.parametrize("target", ["bf16", "f16", "tf32", "f32", "i8", "i16", "i32"])
+@pytest.mark.parametrize("source", ["i8", "i16", "i32", "i64"])
+def test_check_of_a_cast_from_integers(source: str, target: str) -> None:
+    given, wanted = f"!pd.vtensor<4x{source}>", f"!pd.vtensor<4x{target}>"
+    program = tx8ir.parse(f"""
+    module {{
+      func.func @main(%x: {given}) -> {wanted} {{
+        %0 = "pd.cast"(%x) {{dtype = {target}}} : ({given}) -> {wanted}
+        return %0 : {wanted}
+      }}
+    }}
+    """)
+    (argument,) = program.inputs
+    assert check(program, inputs={argument: np.array([-100, -1, 0, 127], f"int{source[1:]}")}).passed
 
 
 def test_check_fails_when_an_output_is_off_by_more_than_the_bound() -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Annotated, Any, Final, Literal, Protocol, cast
 
 import attrs
 import numpy as np
@@ -19,13 +20,16 @@ from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
 from tx8ir.backend.search import shard_and_split
 from tx8ir.backend.target_options import PROFILES, target_with
-from tx8ir.core import DYNAMIC, IrError, Program, RankedTensor, ScalarType, Type
+from tx8ir.core import DYNAMIC, IrError, LoadError, Program, RankedTensor, ScalarType, Type
+from tx8ir.core.files import read_json, shown
+from tx8ir.core.safetensors import STORAGE as FORMATS
+from tx8ir.core.schema import Check, structure
 from tx8ir.dialects import pd, tx8
 from tx8ir.sim import Simulator
 from tx8ir.target.chip import TX8, Target
-from tx8ir.target.formats import F64
+from tx8ir.target.formats import F64, TF32
 from tx8ir.target.rounding import convert
-from tx8ir.transforms.pass_manager import Pass, PassManager, all_passes
+from tx8ir.transforms.pass_manager import Pass, PassManager, find_pass
 from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 from tx8ir.viz.report import CompileReport, Report, RunReport, Stage
 
@@ -58,12 +62,20 @@ class InputError(ValueError):
     """
 
 
+class RangeError(ArithmeticError):
+    """A run computed an integer that the format that the chip computes in does not hold.
+
+    The message names the operation of the source program, where it is, and the range.
+    """
+
+
 @attrs.frozen
 class CompileOptions:
     """How to compile.
 
     dtype: format of the floating-point computation; None keeps the formats of the program. Integers of 64 bits always
-        become 32 bits wide, with a range check on the inputs of every run.
+        become 32 bits wide, with a range check of constants, of the inputs of every run, and on the chip of what is
+        cast to them.
     opt_graph: "full" runs every pass of `transforms.preparation`; "required" only those that bring programs into a form
         the backend takes.
     opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
@@ -83,6 +95,10 @@ class Progress(Protocol):
     def __call__(self, stage: str, seconds: float | None) -> None: ...
 
 
+Extent = Annotated[int, Check("an extent from 0 to 2**63 - 1, or -1 where it is dynamic", lambda n: -1 <= n < 1 << 63)]
+Element = Annotated[str, Check(f"an element type, one of {', '.join(FORMATS)}", lambda name: name in FORMATS)]
+
+
 @attrs.frozen
 class Port:
     """One input or output as the source program declares it: public name, shape (-1 where dynamic) and element type
@@ -90,8 +106,8 @@ class Port:
     """
 
     name: str
-    shape: tuple[int, ...] = attrs.field(converter=tuple)
-    element: str
+    shape: tuple[Extent, ...] = attrs.field(converter=tuple)
+    element: Element
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -130,9 +146,12 @@ class Signature:
         return cls(ports("input", inputs), ports("output", outputs))
 
 
+_CONVERSION: Final = PREPARATION.index("convert-dtype")
 _STAGES: Final = (
     "value-signature",
-    *PREPARATION,
+    *PREPARATION[:_CONVERSION],
+    "check-ranges",
+    *PREPARATION[_CONVERSION:],
     "lower-to-tx8be",
     "layout-init",
     "layout-transmit",
@@ -174,7 +193,8 @@ def pipeline(
         choices["dtype"] = _ELEMENT_OF_DTYPE[options.dtype]
     texts: list[str] = []
     for name in stages:
-        fields = attrs.fields_dict(all_passes()[name])
+        kind = find_pass(name)  # None: a pipeline
+        fields = {} if kind is None else attrs.fields_dict(kind)
         taken = [OPTIONS[name]] if name in OPTIONS else []
         taken += [f"{key.replace('_', '-')}={value}" for key, value in choices.items() if key in fields]
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
@@ -234,7 +254,7 @@ def compile(
     ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
     working = program.clone()
     manager = pipeline(options, target)
-    upcoming = [p.name for p in manager.passes]
+    upcoming = [p.title for p in manager.passes]
     done: list[Stage] = []
     texts: dict[str, str] = {}
     spm_peak = 0
@@ -248,13 +268,13 @@ def compile(
         for op in now.module.walk():
             count += 1
             spm_peak = max(spm_peak, _spm_size(op.attributes))
-        if finished.name == "convert-dtype":
+        if finished.title == "convert-dtype":
             formats = _float_formats(now)
-        done.append(Stage(finished.name, seconds, count, dict(finished.statistics)))
+        done.append(Stage(finished.title, seconds, count, dict(finished.statistics)))
         if keep_stages:
-            texts[finished.name] = str(now)
+            texts[finished.title] = str(now)
         if progress is not None:
-            progress(finished.name, seconds)
+            progress(finished.title, seconds)
             if len(done) < len(upcoming):
                 progress(upcoming[len(done)], None)
         started = time.perf_counter()
@@ -298,8 +318,10 @@ class Executable:
         self.stages = dict(stages or {})
         self._compilation = compilation
         self._latest: RunReport | None = None
-        inputs = (op for op in program.module.walk() if isinstance(op, tx8.InputOp))
-        self._elements = {op.port_name: op.tensor.element for op in inputs}
+        ports = [op for op in program.module.walk() if isinstance(op, tx8.InputOp | tx8.OutputOp)]
+        self._elements = {op.port_name: op.tensor.element for op in ports if isinstance(op, tx8.InputOp)}
+        outputs = (op for op in ports if isinstance(op, tx8.OutputOp))
+        self._status_words = {op.port_name: op.status for op in outputs if op.status is not None}
         self._simulator = Simulator(program, target)
 
     @property
@@ -314,8 +336,11 @@ class Executable:
         floating-point input takes any floating-point array and rounds it to the format the chip computes in; an
         integer input takes any integer array whose values fit.
 
-        Raises `InputError` when the inputs do not fit the signature, `tx8ir.sim.SimError` when the program misbehaves.
+        Raises `InputError` when the inputs do not fit the signature, `RangeError` when a computed integer does not fit
+        the chip's format of it, `tx8ir.sim.SimError` when the program misbehaves.
         """
+        if inputs is not None and not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # of untyped callers
+            raise InputError(f"inputs are a mapping from names to arrays, or keywords; given: {type(inputs).__name__}")
         given = dict(inputs or {})
         twice = [name for name in named if name in given]
         if twice:
@@ -325,7 +350,10 @@ class Executable:
         started = time.perf_counter()
         result = self._simulator.run(feeds)
         self._latest = RunReport(result.report, time.perf_counter() - started, result.flags)
-        return {port.name: _to_port(port, result.outputs[port.name]) for port in self.signature.outputs}
+        wrong = [text for name, text in self._status_words.items() if np.any(result.outputs[name])]
+        if wrong:
+            raise RangeError("; ".join(wrong))
+        return {port.name: _to_port(port, result.outputs) for port in self.signature.outputs}
 
     def save(self, path: str | Path) -> None:
         """Writes the executable into the folder `path` (made if needed): program, constants and manifest."""
@@ -346,24 +374,23 @@ class Executable:
 
     @classmethod
     def load(cls, path: str | Path) -> Executable:
-        """Reads what `save` wrote. Raises `IrError` when the folder holds something else."""
+        """Reads what `save` wrote, and checks it: the manifest, the program, and that they fit each other.
+
+        Raises `IrError` when the folder holds something else: `LoadError` with the place in the manifest, `ParseError`,
+        `VerifyError` or `WeightError` for the program, `SimError` when its constants are missing.
+        """
         folder = Path(path)
         manifest_path = folder / _MANIFEST
-        if not manifest_path.is_file():
+        if not os.path.lexists(manifest_path):
             raise IrError(f"{folder} is not a saved executable: it has no {_MANIFEST}")
-        try:
-            manifest = json.loads(manifest_path.read_text(encoding="utf-8"))
-            if manifest["format"] != _SAVE_FORMAT:
-                raise IrError(f"{manifest_path}: format {manifest['format']}; this version reads format {_SAVE_FORMAT}")
-            target = target_with(**manifest["target"])
-            ports = {side: [Port(**port) for port in manifest["signature"][side]] for side in ("inputs", "outputs")}
-            compilation = manifest["compilation"]
-            compilation["formats"] = tuple(compilation["formats"])
-            compilation["stages"] = tuple(Stage(**stage) for stage in compilation["stages"])
-            report = CompileReport(**compilation)
-        except (ValueError, KeyError, TypeError) as error:
-            raise IrError(f"{manifest_path} is damaged: {type(error).__name__}: {error}") from error
-        return cls(Program.load(folder), Signature(**ports), report, target=target)
+        manifest = structure(
+            _Manifest, _of_this_format(read_json(manifest_path, "a manifest"), manifest_path), manifest_path
+        )
+        target = target_with(**attrs.asdict(manifest.target))
+        program = Program.load(folder)
+        program.verify()
+        _check_ports(manifest.signature, program, manifest_path)
+        return cls(program, manifest.signature, manifest.compilation, target=target)
 
     def __str__(self) -> str:
         def side(ports: tuple[Port, ...]) -> str:
@@ -373,6 +400,77 @@ class Executable:
 
     def _repr_html_(self) -> str:
         return self.report._repr_html_()  # pyright: ignore[reportPrivateUsage]  # the name is IPython's
+
+
+_SpmBytes = Annotated[
+    int, Check(f"an integer from 1 to {TX8.spm_allocatable_bytes}", lambda n: 0 < n <= TX8.spm_allocatable_bytes)
+]
+_Profile = Annotated[str, Check(f"one of {', '.join(PROFILES)}", lambda name: name in PROFILES)]
+
+
+@attrs.frozen
+class _TargetChoices:
+    """The options of `target_with`."""
+
+    spm_bytes: _SpmBytes | None = None
+    profile: _Profile = TX8.profile.name
+
+
+@attrs.frozen
+class _Manifest:
+    """What `executable.json` holds."""
+
+    format: int
+    target: _TargetChoices
+    signature: Signature
+    compilation: CompileReport
+
+
+def _of_this_format(value: object, file: Path) -> object:
+    """`value`, unless it says that another version wrote it: that comes before what else is wrong with it."""
+    if not isinstance(value, dict):
+        return value
+    found = cast("dict[str, object]", value).get("format", _SAVE_FORMAT)
+    if found != _SAVE_FORMAT or isinstance(found, (bool, float)):
+        raise LoadError(file, f"{_SAVE_FORMAT}, the format that this version reads", shown(found), "format")
+    return cast(object, value)
+
+
+def _check_ports(signature: Signature, program: Program, file: Path) -> None:
+    """Raises `LoadError` where the signature differs from what the instruction program reads and writes."""
+    ops = list(program.module.walk())
+    for side, ports, kind in (("inputs", signature.inputs, tx8.InputOp), ("outputs", signature.outputs, tx8.OutputOp)):
+        found = [op for op in ops if isinstance(op, kind)]
+        # Status words are outputs of the instruction program alone.
+        declared = {op.port_name: op.tensor for op in found if not (isinstance(op, tx8.OutputOp) and op.status)}
+        listed = ", ".join(map(repr, declared)) or "none"
+        names: set[str] = set()
+        for index, port in enumerate(ports):
+            at = f"signature.{side}[{index}]"
+            if port.name in names:
+                raise LoadError(file, "a name that no other port of this side has", repr(port.name), f"{at}.name")
+            names.add(port.name)
+            tensor = declared.pop(port.name, None)
+            if tensor is not None:
+                _check_port(port, tensor, file, at)
+            elif side == "outputs" and 0 not in port.shape:  # what is not used or empty has no place in the program
+                raise LoadError(file, f"an output of the program: {listed}", repr(port.name), f"{at}.name")
+        if declared:
+            raise LoadError(file, f"the {side} of the program: {listed}", f"none called {next(iter(declared))!r}",
+                            f"signature.{side}")  # fmt: skip
+
+
+def _check_port(port: Port, tensor: RankedTensor, file: Path, at: str) -> None:
+    fits = len(port.shape) == tensor.rank and all(
+        want in (DYNAMIC, have) for want, have in zip(port.shape, tensor.shape, strict=True)
+    )
+    if not fits:
+        raise LoadError(file, f"the shape {list(tensor.shape)} of the program", str(list(port.shape)), f"{at}.shape")
+    computed, declared = _kind(tensor.element.dtype), _kind(port.dtype)
+    is_mask = declared == "bool" and computed == "float"  # how truth values are computed
+    if declared != computed and not is_mask:
+        raise LoadError(file, f"a type of {computed} values, which the program computes in {tensor.element}",
+                        port.element, f"{at}.element")  # fmt: skip
 
 
 def prepare_inputs(
@@ -435,25 +533,27 @@ def _shape(shape: tuple[int, ...]) -> str:
 def _to_device(port: Port, array: NDArray[Any], scalar: ScalarType) -> NDArray[Any]:
     """`array` in the format the compiled program reads; integers that do not fit are an `InputError`."""
     if _kind(array.dtype) == "integer":
-        limits = np.iinfo(scalar.dtype)
-        outside = (array < limits.min) | (array > limits.max)
+        low, high = scalar.format.limits
+        outside = (array < low) | (array > high)
         if outside.any():
             index = tuple(int(i) for i in np.argwhere(outside)[0])
             raise InputError(
-                f"input '{port.name}' is computed in {scalar}, from {limits.min} to {limits.max}; "
+                f"input '{port.name}' is computed in {scalar}, from {low} to {high}; "
                 f"given: {array[index]} at index {_shape(index)}"
             )
         return array.astype(scalar.dtype)
-    if array.dtype == scalar.dtype:
+    if array.dtype == scalar.dtype and scalar.format is not TF32:  # of which an array may hold more than tf32 has
         return array
     if _kind(array.dtype) == "bool":
         return array.astype(scalar.dtype)
     return convert(array.astype(np.float64), F64, scalar.format)  # widening, then one rounding
 
 
-def _to_port(port: Port, array: NDArray[Any]) -> NDArray[Any]:
-    """A result in the type the source program declares: widening, therefore exact."""
-    return array.astype(port.dtype, copy=False)
+def _to_port(port: Port, outputs: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """A result in the type the source program declares: widening, therefore exact. The chip gives no empty ones."""
+    if 0 in port.shape:
+        return np.empty(port.shape, port.dtype)
+    return outputs[port.name].astype(port.dtype, copy=False)
 
 
 def _float_formats(program: Program) -> tuple[str, ...]:

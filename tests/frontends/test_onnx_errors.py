@@ -62,7 +62,7 @@ def node(op: str, *inputs: str, outputs: tuple[str, ...] = ("y",), **attributes)
 
 def test_a_missing_file(tmp_path):
     error = refusal(tmp_path / "nothing.onnx")
-    assert error.message == f"{tmp_path}/nothing.onnx: cannot be read: No such file or directory"
+    assert error.message == f"{tmp_path}/nothing.onnx: cannot be read: expected an ONNX model, found nothing there"
     assert error.file == f"{tmp_path}/nothing.onnx"
 
 
@@ -241,6 +241,18 @@ NODE_ERRORS = {
         {},
         "the base is !pd.vtensor<2x3xi64>; only floating-point bases are supported",
     ),
+    "too few statistics": (
+        node("BatchNormalization", "x", "w", "w", "w"),
+        {"w": np.ones(3, np.float32)},
+        "input 4 is missing; the node has 4 inputs, operator BatchNormalization needs this one (input_var)",
+    ),
+    "a statistic left out": (
+        node("BatchNormalization", "x", "w", "", "w", "w"),
+        {"w": np.ones(3, np.float32)},
+        "input 2 is missing; the node has 5 inputs, operator BatchNormalization needs this one (B)",
+    ),
+    "too many inputs": (node("Relu", "x", "x"), {}, "has 2 inputs; operator Relu has at most 1"),
+    "too many outputs": (node("Relu", "x", outputs=("y", "z")), {}, "has 2 outputs; operator Relu has at most 1"),
     "second output": (
         [
             node("MaxPool", "w", outputs=("z", "indices"), kernel_shape=[2]),

@@ -124,5 +124,5 @@ def _twice(pipeline: str) -> Callable[[Program], None]:
 
 @pytest.fixture(scope="session")
 def twice() -> Callable[[str], Callable[[Program], None]]:
-    """`twice(pipeline)`: a function for `campaign` that runs a pipeline, and again, which must change nothing."""
+    """`twice(pipeline)`: a function for `assert_preserves` that runs a pipeline twice; again must change nothing."""
     return _twice

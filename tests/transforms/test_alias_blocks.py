@@ -8,9 +8,9 @@ import pytest
 
 from tx8ir.core import Operation, Program, Value, parse
 from tx8ir.testing import assert_preserves
-from tx8ir.testing.campaign import campaign, for_each_program
 from tx8ir.testing.programs import EVERYTHING, VALUES, tensor_programs
 from tx8ir.testing.programs.control import branch, loop, loop_of_blocks
+from tx8ir.testing.programs.drawing import for_each_program
 from tx8ir.testing.programs.storage import copy, in_place
 from tx8ir.testing.programs.views import tensor_view
 from tx8ir.testing.programs.writer import Writer
@@ -256,7 +256,7 @@ STORAGE = [copy, in_place, tensor_view, blocks, loop, branch]
 
 
 def test_programs_of_blocks_keep_their_answers() -> None:
-    campaign(ALIASES, tensor_programs(EVERYTHING, steps=STORAGE), examples=60, changed=1 / 3)
+    assert_preserves(ALIASES, programs=tensor_programs(EVERYTHING, steps=STORAGE), examples=60, changed=1 / 3)
 
 
 @pytest.mark.parametrize("name", ["to-value-semantics", "fold-copies", "to-inplace"])
@@ -266,4 +266,6 @@ def test_a_second_run_changes_nothing(name: str, twice: Callable[[str], Callable
 
 @pytest.mark.nightly
 def test_many_programs_keep_their_answers() -> None:
-    campaign(f"{ALIASES},to-inplace", tensor_programs(EVERYTHING, steps=STORAGE), examples=5000, changed=1 / 3)
+    assert_preserves(
+        f"{ALIASES},to-inplace", programs=tensor_programs(EVERYTHING, steps=STORAGE), examples=5000, changed=1 / 3
+    )

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from tx8ir.core import Operation, Program, Value
 from tx8ir.interpreter import EvaluationError, Interpreter
 from tx8ir.interpreter.storage import Storage, TensorRef
-from tx8ir.testing.campaign import for_each_program
 from tx8ir.testing.inputs import draw_inputs
 from tx8ir.testing.observe import Promise, difference, observe
 from tx8ir.testing.programs import EVERYTHING, tensor_programs
+from tx8ir.testing.programs.drawing import for_each_program
 from tx8ir.testing.programs.storage import in_place
 from tx8ir.testing.programs.views import tensor_view
 from tx8ir.transforms import AliasAnalysis

@@ -10,9 +10,7 @@ import pytest
 
 from tx8ir.core import Program, TensorType, Value, VTensorType, bf16, f16, f32, f64, i1, i32, i64, parse, ui64
 from tx8ir.dialects import builtin, pd
-from tx8ir.target import formats
 from tx8ir.transforms import PassError
-from tx8ir.transforms.type_conversion import largest_finite
 
 
 def read(name: str, kind: Any) -> Any:
@@ -83,11 +81,6 @@ def test_a_finite_number_stays_finite_and_infinity_infinite(build, run) -> None:
             found = array.astype(np.float64)[0]
             np.testing.assert_array_equal(found[:5], [0.0, -largest, largest, -np.inf, np.nan])
             assert found[5] == (largest if dtype == "f16" else 99840.0)
-
-
-def test_the_largest_finite_number_of_a_format() -> None:
-    for fmt in (formats.F16, formats.BF16, formats.F32, formats.F64):
-        assert largest_finite(fmt) == float(ml_dtypes.finfo(fmt.dtype).max)
 
 
 def test_without_a_dtype_only_integers_change(build, run) -> None:

@@ -10,8 +10,7 @@ import pytest
 
 from tx8ir.core import Builder, Program, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
-from tx8ir.testing import Promise, check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import Promise, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.transforms import PassError, PassManager
 
@@ -161,9 +160,13 @@ def data(writer: Writer) -> Sequence[Value]:
 
 
 def test_generated_programs_keep_their_bits() -> None:
-    campaign(ALL, tensor_programs(EVERYTHING, steps=[data]), examples=100, promise=Promise.BITS, changed=1 / 2)
+    assert_preserves(
+        ALL, programs=tensor_programs(EVERYTHING, steps=[data]), examples=100, promise=Promise.BITS, changed=1 / 2
+    )
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_bits() -> None:
-    campaign(ALL, tensor_programs(EVERYTHING, steps=[data]), examples=5000, promise=Promise.BITS, changed=1 / 2)
+    assert_preserves(
+        ALL, programs=tensor_programs(EVERYTHING, steps=[data]), examples=5000, promise=Promise.BITS, changed=1 / 2
+    )

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import tx8ir
 from tx8ir.core import Builder, FunctionType, Operation, Program, TensorType, Value, VTensorType, bf16, f32, i1
 from tx8ir.dialects import builtin, func, pd, scf
-from tx8ir.testing import Promise, check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import Promise, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms import PassManager
 from tx8ir.transforms.subgraphs import is_convex
@@ -368,10 +367,12 @@ THERE_AND_BACK = f"{PASS},inline-fusions"
 @pytest.mark.parametrize(("pipeline", "changed"), [(PASS, 2 / 3), (DOWN, 2 / 3), (BESIDE, 1 / 3), (THERE_AND_BACK, 0)])
 def test_generated_programs_keep_their_bits(pipeline: str, changed: float) -> None:
     programs = tensor_programs(EVERYTHING, steps=[chain], inputs=INPUTS)
-    campaign(pipeline, programs, examples=100 if pipeline is PASS else 40, promise=Promise.BITS, changed=changed)
+    assert_preserves(
+        pipeline, programs=programs, examples=100 if pipeline is PASS else 40, promise=Promise.BITS, changed=changed
+    )
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[chain], inputs=INPUTS)
-    campaign(PASS, programs, examples=5000, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.BITS, changed=2 / 3)

@@ -9,8 +9,7 @@ import pytest
 
 from tx8ir.core import Builder, FunctionType, Program, SymbolRefAttr, TensorType, Value, parse
 from tx8ir.dialects import cf, func, pd, scf
-from tx8ir.testing import check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.testing.programs.control import call as call_step
 from tx8ir.transforms import Inline
@@ -247,12 +246,12 @@ MOTIFS = [call_step, call_of_blocks]
 
 @pytest.mark.parametrize("pipeline", ["inline", "inline{max-ops=2}"])
 def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    campaign(twice(pipeline), tensor_programs(EVERYTHING, steps=MOTIFS), examples=40, changed=1 / 3)
+    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=MOTIFS), examples=40, changed=1 / 3)
 
 
 @pytest.mark.nightly
 def test_many_programs_keep_their_answers() -> None:
-    campaign("inline", tensor_programs(EVERYTHING, steps=MOTIFS), examples=5000, changed=1 / 3)
+    assert_preserves("inline", programs=tensor_programs(EVERYTHING, steps=MOTIFS), examples=5000, changed=1 / 3)
 
 
 def test_inlining_and_removing_leaves_main_alone(run) -> None:

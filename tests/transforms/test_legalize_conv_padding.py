@@ -10,8 +10,7 @@ import pytest
 
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i8, i32, parse, ui8
 from tx8ir.dialects import builtin, pd
-from tx8ir.testing import Promise, check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import Promise, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms import PassError, PassManager
 
@@ -200,10 +199,10 @@ LIMITED = f"{PASS}{{max-pad=1,symmetric=true}}"
 
 def test_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    campaign(LIMITED, programs, examples=100, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(LIMITED, programs=programs, examples=100, promise=Promise.BITS, changed=2 / 3)
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    campaign(LIMITED, programs, examples=5000, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(LIMITED, programs=programs, examples=5000, promise=Promise.BITS, changed=2 / 3)

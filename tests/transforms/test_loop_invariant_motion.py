@@ -24,8 +24,7 @@ from tx8ir.core import (
     parse,
 )
 from tx8ir.dialects import builtin, func, pd, scf
-from tx8ir.testing import check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms import LoopInvariantMotion, PassManager
 
@@ -292,9 +291,9 @@ def invariants(writer: Writer) -> Sequence[Value]:
 
 
 def test_programs_keep_their_answers(twice) -> None:
-    campaign(twice(PASS), tensor_programs(EVERYTHING, steps=[invariants]), examples=60, changed=0.9)
+    assert_preserves(twice(PASS), programs=tensor_programs(EVERYTHING, steps=[invariants]), examples=60, changed=0.9)
 
 
 @pytest.mark.nightly
 def test_many_programs_keep_their_answers() -> None:
-    campaign(PASS, tensor_programs(EVERYTHING, steps=[invariants]), examples=5000, changed=0.9)
+    assert_preserves(PASS, programs=tensor_programs(EVERYTHING, steps=[invariants]), examples=5000, changed=0.9)

@@ -11,8 +11,7 @@ import pytest
 from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f32, i8, i32, parse
 from tx8ir.dialects import pd
 from tx8ir.interpreter import evaluate
-from tx8ir.testing import Promise, check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import Promise, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms import PassError, PassManager
 
@@ -181,10 +180,10 @@ INPUTS += [TensorType((3, 3), f32)]
 
 def test_generated_programs_keep_their_values() -> None:
     programs = tensor_programs(EVERYTHING, steps=[matmul], inputs=INPUTS)
-    campaign(SMALL, programs, examples=100, promise=Promise.ROUNDING, changed=2 / 3)
+    assert_preserves(SMALL, programs=programs, examples=100, promise=Promise.ROUNDING, changed=2 / 3)
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_values() -> None:
     programs = tensor_programs(EVERYTHING, steps=[matmul], inputs=INPUTS)
-    campaign(SMALL, programs, examples=5000, promise=Promise.ROUNDING, changed=2 / 3)
+    assert_preserves(SMALL, programs=programs, examples=5000, promise=Promise.ROUNDING, changed=2 / 3)

@@ -25,8 +25,7 @@ from tx8ir.core import (
     parse,
 )
 from tx8ir.dialects import builtin, pd
-from tx8ir.testing import Promise
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import Promise, assert_preserves
 from tx8ir.testing.forms import Forms, by_number, leave
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms.explain import explain
@@ -232,9 +231,9 @@ PROGRAMS = tensor_programs(
 
 
 def test_generated_programs_keep_their_answers() -> None:
-    campaign(PASS, PROGRAMS, examples=100, promise=Promise.ROUNDING, changed=9 / 10)
+    assert_preserves(PASS, programs=PROGRAMS, examples=100, promise=Promise.ROUNDING, changed=9 / 10)
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_answers() -> None:
-    campaign(PASS, PROGRAMS, examples=5000, promise=Promise.ROUNDING, changed=9 / 10)
+    assert_preserves(PASS, programs=PROGRAMS, examples=5000, promise=Promise.ROUNDING, changed=9 / 10)

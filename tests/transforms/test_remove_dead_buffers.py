@@ -10,8 +10,7 @@ import pytest
 
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
-from tx8ir.testing import Promise, check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import Promise, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "remove-dead-buffers"
@@ -277,10 +276,10 @@ INPUTS = [VTensorType((2, 3), f32), TensorType((2,), f16), VTensorType((2, 2), b
 
 def test_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[scratch], inputs=INPUTS)
-    campaign(PASS, programs, examples=150, promise=Promise.BITS, changed=1 / 2)
+    assert_preserves(PASS, programs=programs, examples=150, promise=Promise.BITS, changed=1 / 2)
 
 
 @pytest.mark.nightly
 def test_many_generated_programs_keep_their_bits() -> None:
     programs = tensor_programs(EVERYTHING, steps=[scratch], inputs=INPUTS)
-    campaign(PASS, programs, examples=5000, promise=Promise.BITS, changed=1 / 2)
+    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.BITS, changed=1 / 2)

@@ -9,7 +9,7 @@ import pytest
 
 from tx8ir.core import Builder, FunctionType, Operation, Program, SymbolRefAttr, Value, parse
 from tx8ir.dialects import func, pd
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.transforms import PassError, RemoveUnusedFunctions
 from tx8ir.transforms.symbols import referenced_symbols
@@ -123,9 +123,9 @@ def uncalled(writer: Writer) -> Sequence[Value]:
 
 
 def test_programs_keep_their_answers(twice) -> None:
-    campaign(twice(PASS), tensor_programs(EVERYTHING, steps=[uncalled]), examples=40, changed=1)
+    assert_preserves(twice(PASS), programs=tensor_programs(EVERYTHING, steps=[uncalled]), examples=40, changed=1)
 
 
 @pytest.mark.nightly
 def test_many_programs_keep_their_answers() -> None:
-    campaign(PASS, tensor_programs(EVERYTHING, steps=[uncalled]), examples=5000, changed=1)
+    assert_preserves(PASS, programs=tensor_programs(EVERYTHING, steps=[uncalled]), examples=5000, changed=1)

@@ -24,7 +24,7 @@ from tx8ir.core import (
     parse,
 )
 from tx8ir.dialects import builtin, cf, func, pd, scf
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms import Sccp
 from tx8ir.transforms.constants import splat_value
@@ -375,12 +375,12 @@ def constants(writer: Writer) -> Sequence[Value]:
 
 @pytest.mark.parametrize("pipeline", ["sccp", "func.func(sccp)"])
 def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    campaign(twice(pipeline), tensor_programs(EVERYTHING, steps=[constants]), examples=30, changed=0.6)
+    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=[constants]), examples=30, changed=0.6)
 
 
 @pytest.mark.nightly
 def test_many_programs_keep_their_answers() -> None:
-    campaign("sccp", tensor_programs(EVERYTHING, steps=[constants]), examples=5000, changed=0.9)
+    assert_preserves("sccp", programs=tensor_programs(EVERYTHING, steps=[constants]), examples=5000, changed=0.9)
 
 
 def test_numbers_are_those_of_the_interpreter(build, run) -> None:

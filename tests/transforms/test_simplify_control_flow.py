@@ -10,8 +10,7 @@ import pytest
 
 from tx8ir.core import Block, Builder, FunctionType, Program, TensorType, Value, VTensorType, f32, i1, i32, parse
 from tx8ir.dialects import builtin, cf, func, pd, scf
-from tx8ir.testing import check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.testing.programs.control import branch, jump, loop, loop_of_blocks
 from tx8ir.transforms import SimplifyControlFlow
@@ -472,16 +471,19 @@ STEPS = [simple_choice, dead_loop, constant_jump, in_blocks, branch, loop]
 
 @pytest.mark.parametrize("pipeline", [PASS, f"{PASS}{{speculate=20}}"])
 def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    campaign(twice(pipeline), tensor_programs(EVERYTHING, steps=STEPS), examples=30, changed=0.8)
+    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=STEPS), examples=30, changed=0.8)
 
 
 def test_programs_keep_their_answers_after_other_passes() -> None:
-    campaign(
-        f"inline,sccp,{PASS},licm,{PASS},cse,dce", tensor_programs(EVERYTHING, steps=STEPS), examples=30, changed=0.8
+    assert_preserves(
+        f"inline,sccp,{PASS},licm,{PASS},cse,dce",
+        programs=tensor_programs(EVERYTHING, steps=STEPS),
+        examples=30,
+        changed=0.8,
     )
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("pipeline", [PASS, f"{PASS}{{speculate=20}}", f"inline,sccp,{PASS},licm,{PASS},cse,dce"])
 def test_many_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=STEPS), examples=5000, changed=0.8)
+    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=STEPS), examples=5000, changed=0.8)

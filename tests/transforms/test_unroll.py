@@ -26,8 +26,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.interpreter import Interpreter
-from tx8ir.testing import check
-from tx8ir.testing.campaign import campaign
+from tx8ir.testing import assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.transforms import Unroll
 from tx8ir.transforms.provenance import provenance
@@ -317,10 +316,10 @@ def counted_loop(writer: Writer) -> Sequence[Value]:
 
 @pytest.mark.parametrize("pipeline", ["unroll", "unroll{max-trips=2 factor=2}"])
 def test_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=[counted_loop]), examples=20, changed=0.6)
+    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=[counted_loop]), examples=20, changed=0.6)
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("pipeline", ["unroll", "unroll{max-trips=2 factor=2}"])
 def test_many_programs_keep_their_answers(pipeline: str) -> None:
-    campaign(pipeline, tensor_programs(EVERYTHING, steps=[counted_loop]), examples=5000, changed=0.6)
+    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=[counted_loop]), examples=5000, changed=0.6)

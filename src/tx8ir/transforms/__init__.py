@@ -26,6 +26,7 @@ from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
 from .inline import Inline
 from .inline_fusions import InlineFusions
 from .legalize_conv_padding import LegalizeConvPadding
+from .lift_cf_to_scf import LiftCfToScf
 from .loop_invariant_motion import LoopInvariantMotion
 from .materialize_broadcast import MaterializeBroadcast
 from .nhwc import Nhwc
@@ -103,6 +104,7 @@ __all__ = [
     "InlineFusions",
     "Instrumentation",
     "LegalizeConvPadding",
+    "LiftCfToScf",
     "LoopInvariantMotion",
     "MaterializeBroadcast",
     "Nest",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
@@ -42,11 +43,17 @@ class ConstantFold(OperationPass):
     max_bytes: int = attrs.field(default=1 << 26, validator=attrs.validators.ge(0))
 
     def run_on(self, root: Operation, program: Program) -> None:
+        self.fold(root, program, lambda op: True)
+
+    def fold(self, root: Operation, program: Program, chosen: Callable[[Operation], bool]) -> None:
+        """As `run_on`, of the operations that are `chosen`."""
         mutable = mutable_parameters(program)
         known: dict[Value, NDArray[Any]] = {}  # results of folded operations
         stems: dict[Operation, str] = {}  # folded operations, and the parameter that their names come from
         for op in root.walk():
-            if not op.operands or not is_evaluable(op):  # what makes a constant out of nothing is one already
+            if (
+                not op.operands or not chosen(op) or not is_evaluable(op)
+            ):  # what makes a constant out of nothing is one already
                 continue
             if not all(v in known or is_constant(v, program, mutable) for v in op.operands):
                 continue

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.core import Program, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
+from tx8ir.core import Operation, Program, RankedTensor, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
 
+from .constant_fold import ConstantFold
 from .pass_manager import Pass, register_pass
 from .promise import Promise
 from .retype import retype
@@ -38,8 +39,10 @@ class ConvertDtype(Pass):
     keeps its format, with casts behind what reads it and in front of what writes it. `convert-element-types` does the
     same for a table of types of one's own, and for the formats of single operations.
 
-    Assumes: computed integers fit in 32 bits; integers of constants and parameters are checked, those of inputs must
-    be by the caller. Guarantees: no value has another float format than `dtype` (if given), none is i64 or ui64,
+    What is computed in 64-bit integers from constants alone is folded first, with all its bits.
+
+    Assumes: other computed integers fit in 32 bits; integers of constants and parameters are checked, those of inputs
+    must be by the caller. Guarantees: no value has another float format than `dtype` (if given), none is i64 or ui64,
     except what mutable parameters hold. Raises `IrError` naming the first integer that does not fit. Idempotent.
     Cost: O(operations + elements converted).
     Statistics: `values`, `constants` and `parameters` converted, `casts` made, `removed` (casts between formats that
@@ -54,7 +57,14 @@ class ConvertDtype(Pass):
     dtype: Dtype | None = None
 
     def run(self, program: Program) -> None:
+        ConstantFold().fold(program.module, program, _computes_64_bits)
         elements = {i64: i32, ui64: ui32}
         if self.dtype is not None:
             elements |= dict.fromkeys(_FLOATS, ScalarType.of(self.dtype.value))
         retype(program, TypeConverter(elements), signatures=True, count=self.count, by=self.name)
+
+
+def _computes_64_bits(op: Operation) -> bool:
+    """Whether it takes or gives some."""
+    kinds = [value.type for value in (*op.operands, *op.results)]
+    return any(isinstance(kind, RankedTensor) and kind.element in (i64, ui64) for kind in kinds)

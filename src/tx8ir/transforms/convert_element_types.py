@@ -37,10 +37,10 @@ class ConvertElementTypes(Pass):
     Assumes: computed integers fit in the new types; integers of constants and parameters are checked, those of inputs
     must be by the caller. Guarantees: no value has a replaced type, but for what the border keeps; no operation of a
     kind in `compute` has an operand or result of that type; a float operation computed in a wider format between casts
-    keeps its bits, an integer one that overflows saturates instead of wrapping. Idempotent.
-    Cost: O(operations + elements converted). Raises `IrError` for an entry that says nothing sensible, an integer that
-    does not fit, an alias of something that keeps its type (see `retype`); `ConversionError` listing the operations
-    that cannot compute in the type they should, such as views of storage.
+    keeps its bits, and an integer one that overflows wraps as before. Idempotent.
+    Cost: O(operations + elements converted). Raises `IrError` for an entry that says nothing sensible;
+    `UnsupportedError` for an integer that does not fit, and an alias of something that keeps its type (see `retype`);
+    `ConversionError` listing the operations that cannot compute in the type they should, such as views of storage.
     Statistics: `values`, `constants` and `parameters` converted, `casts` made, `removed` (casts between types that have
     become one), `saturated` numbers, `compute-between-casts` (operations).
     """

@@ -121,6 +121,11 @@ class Rule(RewritePattern[Operation]):
         for source in self._sources:
             self._check(source)
 
+    @property
+    def right(self) -> tuple[Any, ...]:
+        """What takes the place of the root: the sources, or the one function."""
+        return self._sources if self._native is None else (self._native,)
+
     def match(self, op: Operation) -> Match | None:
         """What matches with `op` as the root, or None. Nothing is changed."""
         return self._matcher.match(op) if self.fits(op.__class__) else None

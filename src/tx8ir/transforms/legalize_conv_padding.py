@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import attrs
-import numpy as np
 
 from tx8ir.core import Operation, Program, RankedTensor
 from tx8ir.dialects import pd
@@ -85,7 +85,7 @@ def _padding_value(op: ConvolutionOp | pd.Pool2dOp) -> float | None:
         return None
     kind = op.x.type
     assert isinstance(kind, RankedTensor)  # infer_types
-    return -np.inf if kind.element.is_float else float(np.iinfo(kind.element.dtype).min)
+    return -math.inf if kind.element.is_float else kind.element.format.limits[0]
 
 
 @register_pass

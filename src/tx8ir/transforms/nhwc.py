@@ -13,7 +13,7 @@ from tx8ir.dialects.pd.comparison import ComparisonOp
 from tx8ir.dialects.pd.conv import ConvolutionOp
 from tx8ir.dialects.pd.elementwise_binary import ElementwiseBinaryOp
 from tx8ir.dialects.pd.elementwise_unary import ElementwiseUnaryOp
-from tx8ir.dialects.pd.reduce import ReductionOp
+from tx8ir.dialects.pd.reduce import ExtremumOp, ReductionOp
 
 from .constants import constant_name, is_constant, make_constant, read_constant
 from .effects import mutable_parameters
@@ -53,8 +53,8 @@ class Nhwc(Pass):
 
     Assumes: nothing; operations on `tensor`s are left alone. Guarantees: no converted operation is NCHW; what a
     transpose remains for is an input, an output, or an operation that fixes the order of axes (reshape, matmul, an
-    elementwise operation with another feature map in NCHW). Sums of a reduction may be taken in another order.
-    Idempotent.
+    elementwise operation with another feature map in NCHW, a sum of floats over channels and space at once, which
+    would be added in another order). Keeps every bit. Idempotent.
     Cost: O(operations + changes + elements of transposed constants).
     Statistics: `converted` (operations), `sunk` (transposes), `constants` (transposed), other rewrites by pattern.
     """
@@ -385,9 +385,15 @@ class _SinkPad(RewritePattern[pd.PadOp]):
         return _sink_result(op, [inner.x], {"paddings": tuple(width for widths in frame for width in widths)}, rewriter)
 
 
+def _commutes_exactly(op: ReductionOp) -> bool:
+    """Whether a reduction has the same bits in whatever order it takes the elements."""
+    kind = op.out.type
+    return isinstance(op, ExtremumOp) or (isinstance(kind, RankedTensor) and not kind.element.is_float)
+
+
 class _SinkReduction(RewritePattern[ReductionOp]):
     """reduction(transpose(x)) → reduction(x) over the axes that moved, transposed when the order of what is left
-    differs.
+    differs. Not where floats would be added in another order.
     """
 
     name = "sink_reduction"
@@ -398,7 +404,10 @@ class _SinkReduction(RewritePattern[ReductionOp]):
         if inner is None:
             return False
         perm, axes = positive(inner.perm), op.axes
-        moved = tuple(sorted(perm[axis] for axis in axes))
+        moved = tuple(perm[axis] for axis in axes)
+        if list(moved) != sorted(moved) and not _commutes_exactly(op):
+            return False
+        moved = tuple(sorted(moved))
         if op.keepdim:
             return _sink_result(op, [inner.x], {"axis": moved}, rewriter)
         left = [

@@ -19,6 +19,7 @@ from .pass_base import OperationPass, Pass, PassError
 ANY: Final = "any"
 """The kind of a nest that runs inside every isolated operation."""
 
+_MODULE: Final = "builtin.module"
 _MAX_DEPTH: Final = 32
 
 
@@ -118,11 +119,11 @@ class Nest(Pass):
 
     The operations are those directly inside the one that the nest itself runs on; at the top of a pipeline this is the
     module, and the kind `builtin.module` is the module itself. `any` is every isolated operation. All passes run on one
-    operation before the next one's turn.
+    operation before the next one's turn. A named pipeline that is one nest goes by its name in reports.
 
     Attributes:
         kind: the name of an operation that is `IsolatedFromAbove`, or `any`.
-        passes: `OperationPass`es and nests.
+        passes: `OperationPass`es and nests; of the module also passes on whole programs.
         max_iterations: with more than one, the passes are repeated on an operation until they leave it as it was, so
             often at most (each repetition compares with a copy: O(operations)).
 
@@ -156,11 +157,19 @@ class Nest(Pass):
             if isinstance(inner, Nest):
                 if inner.depth >= _MAX_DEPTH:
                     raise PassError(f"more than {_MAX_DEPTH} nested pipelines", pass_name=self.kind)
+                whole = [p.name for p in inner.passes if not isinstance(p, (OperationPass, Nest))]
+                if whole:
+                    raise PassError(
+                        f"pass '{whole[0]}' works on whole programs; it cannot be nested in '{inner.kind}' inside "
+                        f"'{self.kind}'",
+                        pass_name=whole[0],
+                    )
             elif not isinstance(inner, OperationPass):
-                raise PassError(
-                    f"pass '{inner.name}' works on whole programs; it cannot be nested in '{self.kind}'",
-                    pass_name=inner.name,
-                )
+                if self.kind != _MODULE:
+                    raise PassError(
+                        f"pass '{inner.name}' works on whole programs; it cannot be nested in '{self.kind}'",
+                        pass_name=inner.name,
+                    )
             elif inner.anchor is not None and inner.anchor != self.kind:
                 raise PassError(
                     f"pass '{inner.name}' works on '{inner.anchor}'; it cannot be nested in '{self.kind}'",
@@ -174,7 +183,7 @@ class Nest(Pass):
 
     @property
     def title(self) -> str:
-        return self.kind
+        return self._written_as or self.kind
 
     def anchors(self, op: Operation) -> list[Operation]:
         """The operations that the nest runs on when it runs on `op`."""
@@ -189,6 +198,8 @@ class Nest(Pass):
         Engine(program).run((self,), program.module)
 
     def __str__(self) -> str:
+        if self._written_as:
+            return self._written_as
         options = f"{{max-iterations={print_value(self.max_iterations)}}}" if self.max_iterations != 1 else ""
         return f"{self.kind}({','.join(map(str, self.passes))}){options}"
 
@@ -229,6 +240,7 @@ class Engine:
                 continue
             # Fresh counters, so that one pipeline may run several times, also in threads.
             stage = attrs.evolve(configured)
+            object.__setattr__(stage, "_written_as", configured._written_as)  # pyright: ignore[reportPrivateUsage]
             object.__setattr__(stage, "_analyses", self.analyses)
             run = PassRun(stage, str(configured), self.program, root, path, index)
             for instrument in self.instruments:

@@ -138,7 +138,10 @@ class _Parser:
             raise self.error(f"no pass is named '{name}'{_did_you_mean(name, (*all_passes(), *PIPELINES))}", at, name)
         if self.peek()[:2] == ("mark", "{"):
             raise self.error(f"'{name}' is a pipeline, which has no options", self.peek()[2], name)
-        return parse_pipeline(PIPELINES[name])
+        passes = parse_pipeline(PIPELINES[name])
+        if len(passes) == 1 and isinstance(passes[0], Nest):
+            object.__setattr__(passes[0], "_written_as", name)
+        return passes
 
     def one_pass(self, cls: type[Pass], name: str, at: int) -> Pass:
         given = self.options(cls, f"pass '{name}'", name)

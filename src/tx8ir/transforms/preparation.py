@@ -1,8 +1,8 @@
 """The pipeline `prepare`: what a tensor program goes through before a backend lowers it.
 
-In this order: calls give way to bodies; values instead of storage; branches resolved as far as they are known;
-composite operations recognised while they still have the form that exporters give them; number formats; channels last;
-what the machine cannot do rewritten; then cleaned up; and what is elementwise fused.
+In this order: straight code on values; composite operations recognised while they still have the form that exporters
+give them; number formats; channels last; what the machine cannot do rewritten; then cleaned up; and what is elementwise
+fused.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from .fuse_conv_bn import FuseConvBn
 from .fuse_elementwise import FuseElementwise
 from .inline import Inline
 from .legalize_conv_padding import LegalizeConvPadding
+from .lift_cf_to_scf import LiftCfToScf
 from .nhwc import Nhwc
 from .pass_manager import Pass, register_pipeline
 from .recognize_attention import RecognizeAttention
@@ -36,46 +37,65 @@ from .split_large_ops import SplitLargeOps
 from .to_value_semantics import ToValueSemantics
 from .unroll import Unroll
 
-_PASSES: Final[tuple[tuple[type[Pass], bool], ...]] = (
-    (Inline, True),
-    (RemoveUnusedFunctions, True),
-    (ToValueSemantics, True),
-    (FoldCopies, True),
-    (Sccp, True),
-    (SimplifyControlFlow, True),
-    (Unroll, True),
-    (RecognizeGelu, False),
-    (RecognizeLayerNorm, False),
-    (RecognizeRmsNorm, False),
-    (RecognizeSoftmax, False),
-    (RecognizeAttention, False),
-    (ConvertDtype, True),
-    (FuseConvBn, False),
-    (Nhwc, True),
-    (FuseConvActivation, False),
-    (LegalizeConvPadding, True),
-    (SplitLargeOps, True),
-    (Canonicalize, False),
-    (FoldTransposeIntoMatmul, False),
-    (ConstantFold, False),
-    (CommonSubexpressionElimination, False),
-    (DeadCodeElimination, True),
-    (FuseElementwise, False),
+_STRAIGHTEN: Final[tuple[tuple[type[Pass], str], ...]] = (
+    (LiftCfToScf, ""),
+    (Inline, ""),
+    (RemoveUnusedFunctions, ""),
+    (Sccp, ""),
+    (Unroll, "max-trips=64"),
+    (SimplifyControlFlow, "speculate=1000"),
+    (ToValueSemantics, ""),
+    (FoldCopies, ""),
+    (DeadCodeElimination, ""),
+)
+"""The passes that make code straight, with options. Each decides something for the others: a known branch says which
+storage is written, a value that replaces storage makes a condition known, a known condition ends a loop. So they are
+repeated. A loop or choice that stays cannot be compiled: more rounds than usual are written out, and both sides of a
+choice are computed where that is possible."""
+
+_ROUNDS: Final = 8
+"""How often at most; programs whose control flow is known, or can be selected, take two or three rounds."""
+
+register_pipeline(
+    "straighten",
+    "builtin.module("
+    + ",".join(f"{kind.name}{{{options}}}" if options else kind.name for kind, options in _STRAIGHTEN)
+    + f"){{max-iterations={_ROUNDS}}}",
 )
 
-PREPARATION: Final = tuple(kind.name for kind, _ in _PASSES)
-"""The names of the passes, in order; each one is there once."""
+_STAGES: Final[tuple[tuple[str, bool], ...]] = (
+    ("straighten", True),
+    (RecognizeGelu.name, False),
+    (RecognizeLayerNorm.name, False),
+    (RecognizeRmsNorm.name, False),
+    (RecognizeSoftmax.name, False),
+    (RecognizeAttention.name, False),
+    (ConvertDtype.name, True),
+    (FuseConvBn.name, False),
+    (Nhwc.name, True),
+    (FuseConvActivation.name, False),
+    (LegalizeConvPadding.name, True),
+    (SplitLargeOps.name, True),
+    (Canonicalize.name, False),
+    (FoldTransposeIntoMatmul.name, False),
+    (ConstantFold.name, False),
+    (CommonSubexpressionElimination.name, False),
+    (DeadCodeElimination.name, True),
+    (FuseElementwise.name, False),
+)
 
-REQUIRED: Final = frozenset(kind.name for kind, required in _PASSES if required)
+PREPARATION: Final = tuple(name for name, _ in _STAGES)
+"""The names of the stages, in order: passes, and the pipeline `straighten`. Each one is there once."""
+
+REQUIRED: Final = frozenset(name for name, required in _STAGES if required)
 """Those of `PREPARATION` without which a program may have a form that the TX8 backend does not take. The others make
 the graph smaller or faster."""
 
 OPTIONS: Final[Mapping[str, str]] = {
-    "unroll": "max-trips=64",
     "split-large-ops": "joins=false",
     "fuse-elementwise": "horizontal=false",
 }
-"""Options of passes, as text. A loop that stays cannot be compiled, so more than the usual are unrolled; sharding cuts
-what `split-large-ops` could join; a group on the chip stores one result, so horizontal fusion would bring nothing."""
+"""Options of passes, as text. Sharding cuts what `split-large-ops` could join; a group on the chip stores one result,
+so horizontal fusion would bring nothing."""
 
 register_pipeline("prepare", ",".join(f"{p}{{{OPTIONS[p]}}}" if p in OPTIONS else p for p in PREPARATION))

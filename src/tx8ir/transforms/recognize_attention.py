@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Operation, Program, RankedTensor, Value, detached, i1
 from tx8ir.dialects import pd
+from tx8ir.target.formats import Format
 
 from .constants import read_constant, splat_value
 from .constraints import Constraint, constraint, element, equals
@@ -215,7 +216,7 @@ attention: Final = Rule(
 # --- causal masks
 
 
-def _causal_score(mask: NDArray[Any], scores: tuple[int, ...]) -> float | None:
+def _causal_score(mask: NDArray[Any], format: Format, scores: tuple[int, ...]) -> float | None:
     """The score of hidden keys when a mask of i1, or one that is added, hides key j of query i for j > i; else None."""
     if mask.shape[-2:] != scores:
         return None
@@ -226,7 +227,7 @@ def _causal_score(mask: NDArray[Any], scores: tuple[int, ...]) -> float | None:
     if np.any(mask[visible] != 0) or hidden.size == 0 or np.any(hidden != hidden[0]):
         return None
     # Added to any other score, it leaves a weight of 0.
-    return float(hidden[0]) if hidden[0] <= float(np.finfo(mask.dtype).min) / 2 else None
+    return float(hidden[0]) if hidden[0] <= format.limits[0] / 2 else None
 
 
 def _without_causal_mask(
@@ -236,9 +237,10 @@ def _without_causal_mask(
     if op.attn_mask is None or op.is_causal:
         return None
     mask = read_constant(op.attn_mask, program, mutable)
-    if mask is None or mask.ndim < 2:
+    kind = op.attn_mask.type
+    if mask is None or mask.ndim < 2 or not isinstance(kind, RankedTensor):
         return None
-    score = _causal_score(mask, (_shape(op.query)[-2], _shape(op.key)[-2]))
+    score = _causal_score(mask, kind.element.format, (_shape(op.query)[-2], _shape(op.key)[-2]))
     if score is None:
         return None
     return pd.ScaledDotProductAttentionOp(

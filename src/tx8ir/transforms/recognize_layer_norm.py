@@ -130,7 +130,7 @@ layer_norm_of_rms_norm: Final = Rule(
     "layer-norm-of-rms-norm",
     Node(pd.RmsNormOp, _centred, ...),
     _of_rms_norm,
-    where=[*means("mean"), _SAME_AXES, *FUSIBLE],
+    where=[*means("mean"), _SAME_AXES, *FUSIBLE, same_type("x")],
     doc="rms_norm(x - mean(x), weight) → layer_norm(x, weight)",
 )
 

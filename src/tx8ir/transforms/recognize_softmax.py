@@ -13,6 +13,7 @@ from .constraints import constraint
 from .declarative import Make, Match, Node, OneOf, Pattern, Rule, Var
 from .idioms import kept, number
 from .pass_manager import register_pass
+from .promise import Promise
 from .recognition import FUSIBLE, Recognizer, same_type
 
 
@@ -84,4 +85,5 @@ class RecognizeSoftmax(Recognizer):
     """
 
     name: ClassVar[str] = "recognize-softmax"
+    promise: ClassVar[Promise] = Promise.NO_NANS
     rules: ClassVar[tuple[Rule, ...]] = (safe_softmax, plain_softmax)

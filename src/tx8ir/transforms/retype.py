@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from tx8ir.core import (
     DenseAttr,
     HasValueSemantics,
-    IrError,
     ListType,
     Operation,
     OpOperand,
@@ -16,6 +15,7 @@ from tx8ir.core import (
     RankedTensor,
     TensorType,
     Type,
+    UnsupportedError,
     Value,
     VTensorType,
 )
@@ -49,7 +49,8 @@ def retype(
         by: the pass, for locations.
 
     Raises:
-        IrError: an integer constant does not fit, or what keeps its type cannot be cast: an alias of it, or a list.
+        UnsupportedError: an integer constant does not fit, or what keeps its type cannot be cast: an alias of it, or a
+            list.
     """
     _Retyping(program, converter, signatures, count, by).run()
 
@@ -132,7 +133,7 @@ class _Retyping:
         return isinstance(op, pd.FeedOp | pd.FetchOp) or (isinstance(op, func.ReturnOp) and op.parent_op is self.main)
 
     def _check_read(self, value: Value, kept: set[Operation]) -> None:
-        """Raises `IrError` for a value that keeps its type and cannot be cast for those who take another.
+        """Raises `UnsupportedError` for a value that keeps its type and cannot be cast for those who take another.
 
         Storage cannot, but for who only reads it.
         """
@@ -152,7 +153,7 @@ class _Retyping:
         raise _cannot_change(what, kind, op or self.main)
 
     def _check_taken(self, use: OpOperand) -> None:
-        """Raises `IrError` for what cannot be cast for an operation that takes it as it is."""
+        """Raises `UnsupportedError` for what cannot be cast for an operation that takes it as it is."""
         kind, op = use.value.type, use.owner
         read = isinstance(kind, TensorType) and not isinstance(op, func.CallOp)
         if self.converter.of(kind) is not kind and not (read or _is_plain(kind)):
@@ -241,9 +242,11 @@ def _only_reads(op: Operation) -> bool:
     return HasValueSemantics in op.info.traits or isinstance(op, builtin.ToTensorOp | builtin.ToVTensorOp)
 
 
-def _cannot_change(what: str, kind: Type, op: Operation | None) -> IrError:
+def _cannot_change(what: str, kind: Type, op: Operation | None) -> UnsupportedError:
     if isinstance(kind, TensorType):
-        return IrError(
+        return UnsupportedError(
             f"{what}, an alias, which cannot change its format; convert the program to value semantics first", op
         )
-    return IrError(f"{what}, with storage or a dictionary inside, cannot change its formats; take it apart first", op)
+    return UnsupportedError(
+        f"{what}, with storage or a dictionary inside, cannot change its formats; take it apart first", op
+    )

@@ -83,6 +83,23 @@ def erase_blocks(region: Region, doomed: Iterable[Block], by: str) -> int:
     return len(gone)
 
 
+def last_first(entry: Block) -> list[Block]:
+    """The blocks that `entry` reaches, each behind those it goes to, but for cycles."""
+    seen = {entry}
+    order: list[Block] = []
+    work = [(entry, iter(entry.successors))]
+    while work:
+        block, successors = work[-1]
+        following = next((b for b in successors if b not in seen), None)
+        if following is None:
+            order.append(block)
+            work.pop()
+        else:
+            seen.add(following)
+            work.append((following, iter(following.successors)))
+    return order
+
+
 class _Round:
     """Each rule once, in an order in which most of what one makes possible comes later."""
 
@@ -96,33 +113,16 @@ class _Round:
         """Do them all."""
         for block in self.region.blocks:
             self._decide(block)
-        order = self._reached_last_first()
+        order = last_first(self.region.block)
         self.counts["unreachable"] += erase_blocks(self.region, set(self.region.blocks).difference(order), self.by)
         self._drop_arguments()
         for block in order:
             self._thread(block)
             self._decide(block)
-        order = self._reached_last_first()
+        order = last_first(self.region.block)
         self.counts["unreachable"] += erase_blocks(self.region, set(self.region.blocks).difference(order), self.by)
         self._merge(reversed(order))
         self.counts = +self.counts
-
-    def _reached_last_first(self) -> list[Block]:
-        """The blocks that the entry reaches, each behind those it goes to, but for cycles."""
-        entry = self.region.block
-        seen = {entry}
-        order: list[Block] = []
-        work = [(entry, iter(entry.successors))]
-        while work:
-            block, successors = work[-1]
-            following = next((b for b in successors if b not in seen), None)
-            if following is None:
-                order.append(block)
-                work.pop()
-            else:
-                seen.add(following)
-                work.append((following, iter(following.successors)))
-        return order
 
     # -- branches ------------------------------------------------------------------------------------------------------
 

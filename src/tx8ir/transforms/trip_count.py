@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-import numpy as np
-
 from tx8ir.core import Operation, RankedTensor, Value
 from tx8ir.dialects import pd, scf
 
@@ -110,7 +108,7 @@ def _carried_plus(value: Value, loop: scf.WhileOp) -> tuple[Value, int] | None:
 def _fits(numbers: tuple[int, ...], argument: Value) -> bool:
     """Whether the element type of `argument` holds all numbers, so that none of them wrapped."""
     kind = argument.type
-    if not isinstance(kind, RankedTensor) or kind.element.dtype.kind not in "iu":
+    if not isinstance(kind, RankedTensor) or not kind.element.format.is_integer or kind.element.format.is_bool:
         return False
-    limits = np.iinfo(kind.element.dtype)
-    return all(limits.min <= number <= limits.max for number in numbers)
+    low, high = kind.element.format.limits
+    return all(low <= number <= high for number in numbers)

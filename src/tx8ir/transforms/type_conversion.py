@@ -38,6 +38,7 @@ from tx8ir.core import (
     TupleType,
     Type,
     TypeAttr,
+    UnsupportedError,
     Value,
     VerifyError,
     ViewLike,
@@ -108,28 +109,7 @@ class TypeConverter:
         return kind
 
 
-def is_exact(source: ScalarType, target: ScalarType) -> bool:
-    """Whether every number of `source` is one of `target`, so that a cast there and back changes nothing."""
-    a, b = source.format, target.format
-    if a is b or a.is_bool:
-        return True
-    if b.is_bool or (a.is_float and not b.is_float):
-        return False
-    if a.is_float:
-        return a.mantissa_bits <= b.mantissa_bits and a.exponent_bits <= b.exponent_bits
-    digits = a.bits - a.is_signed
-    if b.is_float:
-        return digits <= b.mantissa_bits + 1 and a.bits < 1 << (b.exponent_bits - 1)
-    return digits <= b.bits - b.is_signed and (b.is_signed or not a.is_signed)
-
-
 # --- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def largest_finite(fmt: Format) -> float:
-    """The largest finite number of a floating-point format with IEEE encoding."""
-    bias = (1 << (fmt.exponent_bits - 1)) - 1
-    return float((2.0 - 2.0**-fmt.mantissa_bits) * 2.0**bias)
 
 
 def convert_floats(array: NDArray[Any], source: Format, target: Format) -> tuple[NDArray[Any], int]:
@@ -143,22 +123,22 @@ def convert_floats(array: NDArray[Any], source: Format, target: Format) -> tuple
     overflowed = np.isinf(wide) & np.isfinite(array.astype(np.float64))
     cut = int(np.count_nonzero(overflowed))
     if cut:
-        result = np.where(overflowed, np.copysign(largest_finite(target), wide), wide).astype(target.dtype)
+        result = np.where(overflowed, np.copysign(target.limits[1], wide), wide).astype(target.dtype)
     return result, cut
 
 
 def convert_integers(array: NDArray[Any], target: ScalarType, what: str, op: Operation) -> NDArray[Any]:
-    """`array` of integers in the dtype of `target`. Raises `IrError` that shows the first one that does not fit.
+    """`array` of integers in the dtype of `target`. Raises `UnsupportedError` that shows the first one that does not
+    fit.
 
     what: what `array` is the content of; op: the operation to blame.
     """
-    limits = np.iinfo(target.dtype)
-    outside = (array < limits.min) | (array > limits.max)
+    low, high = target.format.limits
+    outside = (array < low) | (array > high)
     if outside.any():
         place = np.argwhere(outside)[0].tolist()
-        raise IrError(
-            f"{what} holds {array[tuple(place)]} at {place}, which does not fit in {target} "
-            f"({limits.min} to {limits.max})",
+        raise UnsupportedError(
+            f"{what} holds {array[tuple(place)]} at {place}, which does not fit in {target} ({low} to {high})",
             op,
         )
     return array.astype(target.dtype)
@@ -318,7 +298,7 @@ def _source(value: Value) -> Value:
     """What `value` was made of by exact casts of vtensors."""
     while isinstance(op := value.defining_op, pd.CastOp):
         inner, outer = tensor_type(op.x), tensor_type(value)
-        if not (isinstance(inner, VTensorType) and is_exact(inner.element, outer.element)):
+        if not (isinstance(inner, VTensorType) and inner.element.format.fits_in(outer.element.format)):
             break
         value = op.x
     return value

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
+from tx8ir.core.schema import Natural, NonNegative
 from tx8ir.core.table import Table
 from tx8ir.sim import FlagRow, SimReport, SourceRow, flags_table
 
@@ -22,8 +23,8 @@ class Stage:
     """
 
     name: str
-    seconds: float
-    operations: int
+    seconds: NonNegative
+    operations: Natural
     statistics: Mapping[str, int] = attrs.field(factory=dict[str, int])
 
 
@@ -41,11 +42,11 @@ class CompileReport:
     target: str
     formats: tuple[str, ...]
     stages: tuple[Stage, ...]
-    ops_by_dialect: Mapping[str, int]
-    instructions: Mapping[str, int]
-    spm_peak_bytes: int
-    spm_bytes: int
-    ddr_bytes: Mapping[str, int]
+    ops_by_dialect: Mapping[str, Natural]
+    instructions: Mapping[str, Natural]
+    spm_peak_bytes: Natural
+    spm_bytes: Natural
+    ddr_bytes: Mapping[str, Natural]
 
     @property
     def seconds(self) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 from tx8ir.backend.codegen.group_code import GroupCode
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.lowering.check_ranges import STATUS_WORDS, status_words
 from tx8ir.backend.memory.allocate_ddr import result_values
 from tx8ir.backend.memory.ddr_storage import DDR_SCRATCH, address_of, storage_of, stored_bytes
 from tx8ir.backend.oplib.facts import mem_layout_of, tensor_type
@@ -58,8 +59,9 @@ class GenerateTx8(Pass):
                 pending = group.need_barrier
         module = program.module
         location = program.main.location
-        if DDR_SCRATCH in module.attributes:
-            module.remove_attribute(DDR_SCRATCH)
+        for name in (DDR_SCRATCH, STATUS_WORDS):
+            if name in module.attributes:
+                module.remove_attribute(name)
         for op in list(program.body):
             op.erase(by=self.name)
         with Builder.at_end(program.body), at_location(location):
@@ -84,6 +86,9 @@ def _constants(program: Program, weights: WeightStore) -> None:
         name = f"const.{op.id}.{op.parameter}"
         with at_location(op.location):
             tx8.SegmentOp(segment_name=name, address=address_of(op.y), size=image.size, kind="const")
+            tx8.ConstantOp(
+                port_name=name, address=address_of(op.y), tensor_type=op.y.type, layout=mem_layout_of(op.y).value
+            )
         weights[name] = Variable(VTensorType(image.shape, ui8), image)
 
 
@@ -111,7 +116,12 @@ def _ports(program: Program) -> None:
             tx8.InputOp(
                 port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value
             )
+    words = status_words(program)
     for name, value in zip(program.outputs, results.xs, strict=True):
         tx8.OutputOp(
-            port_name=name, address=address_of(value), tensor_type=value.type, layout=mem_layout_of(value).value
+            port_name=name,
+            address=address_of(value),
+            tensor_type=value.type,
+            layout=mem_layout_of(value).value,
+            status=words.get(name),
         )

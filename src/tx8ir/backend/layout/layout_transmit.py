@@ -10,6 +10,7 @@ import attrs
 from tx8ir.backend.graph import backend_ops, logical_layout, tensor_type
 from tx8ir.backend.layout.infer_layout import InferLayout, fit_layout
 from tx8ir.backend.layout.layout_init import UNKNOWN
+from tx8ir.backend.layout.relabel import may_have, relabel
 from tx8ir.core import Operation, Program, Value
 from tx8ir.dialects import tx8be
 from tx8ir.transforms.pass_manager import Pass, register_pass
@@ -24,7 +25,10 @@ class LayoutTransmit(Pass):
     value stays. Ops that cannot say (reshape, broadcast, gather) stop it; values it does not reach become `Tensor`
     (dim 0 is 1) or `NTensor`. Afterwards `layout_str` of an op is that of its result, also for `Gemm` and `Conv`.
 
-    Assumes: `layout-init` ran. Guarantees: no "Unknown" is left. Cost: O(values + uses).
+    A value that is read as weights and as a feature gets both names: see `relabel`.
+
+    Assumes: `layout-init` ran. Guarantees: no "Unknown" is left; an op's operands and result are weights together, or
+    not, as its kernel takes them. Cost: O(values + uses).
     """
 
     name: ClassVar[str] = "layout-transmit"
@@ -38,7 +42,7 @@ class LayoutTransmit(Pass):
             if layout is None or t is None or value in known:
                 return
             fitted = fit_layout(layout, t.shape)
-            if fitted is not None:
+            if fitted is not None and may_have(value, fitted):
                 known[value] = fitted
                 queue.append(value)
 
@@ -66,12 +70,17 @@ class LayoutTransmit(Pass):
             if producer is not None and model is not None:
                 for operand, layout in zip(producer.operands, model.backward(known[value]), strict=True):
                     learn(operand, layout)
+
+        def layout_of(value: Value) -> str:
+            return known[value] if value in known else logical_layout(tx8be.ranked(value, "value").shape)
+
         for op in ops:
             if not op.results or (t := tensor_type(op.results[0])) is None:
                 continue
             reached = known.get(op.results[0])
             op.set_attribute("layout_str", reached if reached is not None else logical_layout(t.shape))
             self.count("layouts spread" if reached is not None else "layouts by shape")
+        self.count("relabelled", relabel(ops, layout_of))
 
 
 def _spreads(op: Operation) -> InferLayout | None:

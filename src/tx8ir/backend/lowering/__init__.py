@@ -1,8 +1,9 @@
-"""Lowering of the tensor dialect to the backend graph. Importing it registers `value-signature`, `lower-to-tx8be`."""
+"""Lowering of the tensor dialect to the backend graph. Importing it registers its passes."""
 
 from __future__ import annotations
 
+from .check_ranges import CheckRanges, status_words
 from .lower_to_tx8be import LowerToTx8be
 from .value_signature import ValueSignature
 
-__all__ = ["LowerToTx8be", "ValueSignature"]
+__all__ = ["CheckRanges", "LowerToTx8be", "ValueSignature", "status_words"]

@@ -20,11 +20,16 @@ from tx8ir.core import (
     Variable,
     VTensorType,
     WeightStore,
+    f32,
     i1,
 )
 from tx8ir.dialects import builtin, pd, tx8be
+from tx8ir.transforms.constants import evaluate_constants
 
 Array = np.ndarray[Any, np.dtype[Any]]
+
+MAX_BYTES = 1 << 26
+"""Results of more bytes are not evaluated at compile time."""
 
 #: Element types no backend op computes in, and the pass that replaces them.
 UNSUPPORTED = ("f64", "i64", "ui64")
@@ -59,8 +64,9 @@ class Lowering:
     """The state of one run of `lower-to-tx8be`.
 
     `values` maps each lowered value to its backend value (a bool value to a value mask, 1.0/0.0, in the format it was
-    compared in). `fusable` maps a value to the `Gemm` or `Conv` that makes it, while it can still take a bias or an
-    activation. Variables made at compile time wait in `new_variables` until the whole program has been lowered.
+    compared in, f32 for arguments and constants). A tensor without elements has none. `fusable` maps a value to the
+    `Gemm` or `Conv` that makes it, while it can still take a bias or an activation. Variables made at compile time wait
+    in `new_variables` until the whole program has been lowered.
     """
 
     weights: WeightStore
@@ -122,31 +128,44 @@ class Lowering:
 
     def scalar(self, value: Value) -> float | None:
         """The number of a constant with one element that is no bool, else None."""
+        return self.splat(value) if ranked_type(value).num_elements == 1 else None
+
+    def splat(self, value: Value) -> float | None:
+        """The number that all elements of a constant are that is no bool, else None. O(elements)."""
         t = ranked_type(value)
-        if t.num_elements != 1 or t.element is i1 or not self.is_constant(value):
+        if not t.num_elements or t.element is i1 or not self.is_constant(value):
             return None
-        return float(self.array(value).reshape(()))
+        flat = self.array(value).reshape(-1)
+        return float(flat[0]) if bool((flat == flat[0]).all()) or flat.size == 1 else None
 
     def constant_value(self, value: Value) -> Value:
-        """A `Constant` for a source constant; parameters keep their variable, others get a new one."""
+        """A `Constant` for a source constant; parameters keep their variable, others and masks get a new one."""
         op = value.defining_op
+        if ranked_type(value).element is i1 and self.is_constant(value):
+            return self.derived(value, "mask", lambda a: a)
         if isinstance(op, builtin.GetParameterOp):
             variable = self.variable(op)
             if variable.is_mutable:
-                raise Illegal(f"parameter {op.parameter!r} is mutable; the backend compiles inference programs")
+                raise Illegal(
+                    f"parameter {op.parameter!r} is mutable: its weight store says so, or a program attached to it may "
+                    "write it; the backend compiles inference programs. Give the program a store of its own: "
+                    "program.weights = program.weights.copy(); program.recompute_mutability()"
+                )
             return self._constant(op.parameter, ranked_type(value).to_vtensor())
         if not self.is_constant(value):
             raise Illegal("an operand is made by no op that was lowered")
         return self.new_constant("constant", self.array(value), ranked_type(value).element)
 
     def new_constant(self, hint: str, array: Array, element: ScalarType) -> Value:
-        """A `Constant` of a new variable with this data; its name is made of `hint` and a number."""
+        """A `Constant` of a new variable with this data; its name is made of `hint` and a number.
+
+        Truth values become a mask in f32.
+        """
+        element = f32 if element is i1 else element
         name = hint
         while name in self.weights or name in self.new_variables:
             self._numbers[hint] += 1
             name = f"{hint}.{self._numbers[hint]}"
-        if element is i1:
-            raise Illegal("a bool constant is used where its value mask has no format")
         t = VTensorType(array.shape, element)
         self.new_variables[name] = Variable(
             TensorType(array.shape, element), np.asarray(array, element.dtype, order="C")
@@ -177,7 +196,7 @@ class Lowering:
         name = self._derived.get(source)
         element = ranked_type(value).element if element is None else element
         if name is not None:
-            return self._constant(name, VTensorType(self.new_variables[name].type.shape, element))
+            return self._constant(name, self.new_variables[name].type.to_vtensor())
         made = self.new_constant("constant" if parameter is None else parameter, array(self.array(value)), element)
         self._derived[source] = self.constants[-1].parameter
         return made
@@ -191,6 +210,21 @@ class Lowering:
             self.constants.append(op)
             found = self._by_name[name] = op.y
         return found
+
+    def of_nothing(self, op: Operation) -> list[Value]:
+        """The results, known at compile time, of an op whose operands have no elements (a sum of none, say); none for
+        another op.
+        """
+        if not op.operands or not all(is_empty(value) for value in op.operands):
+            return []
+        types = [ranked_type(result) for result in op.results]
+        nothing = [np.empty(t.shape, t.element.dtype) for v in op.operands if isinstance(t := v.type, RankedTensor)]
+        with np.errstate(invalid="ignore", divide="ignore"):
+            arrays = evaluate_constants(op, nothing, max_bytes=MAX_BYTES)
+        if arrays is None:
+            raise Illegal(f"its results, of operands without elements, take more than {MAX_BYTES} bytes")
+        made = zip(arrays, types, strict=True)
+        return [self.new_constant("constant", np.asarray(array), t.element) for array, t in made]
 
     # -- shapes ------------------------------------------------------------------------------------------------------
 
@@ -246,6 +280,14 @@ class Lowering:
         """A source value of one axis longer than 1 (or of one element) as rank 1."""
         return self.reshaped(value, (ranked_type(value).num_elements,))
 
+    def mask_format(self, *values: Value) -> ScalarType:
+        """The format to compute these values together in: the element type of the first that is not bool, else that of
+        the first mask that is computed, else f32.
+        """
+        elements = [ranked_type(value).element for value in values]
+        computed = [self.element(value) for value in values if not self.is_constant(value)]
+        return next((element for element in (*elements, *computed) if element is not i1), f32)
+
     def mask(self, value: Value, shape: Sequence[int], element: ScalarType) -> Value:
         """The value mask (1.0/0.0) of a bool source value, broadcast to `shape`, in the given format."""
         shape = tuple(shape)
@@ -267,11 +309,18 @@ def ranked_type(value: Value) -> RankedTensor:
     if DYNAMIC in t.shape:
         raise Illegal(f"{t} has a dynamic extent; the backend compiles static shapes")
     if 0 in t.shape:
-        raise Illegal(f"{t} has no elements")
+        raise Illegal(f"{t} has no elements, which this op is not lowered for beside operands that have")
     return t
+
+
+def is_empty(value: Value) -> bool:
+    """True for a tensor without elements: nothing is stored or computed of it."""
+    return isinstance(value.type, RankedTensor) and value.type.is_static and 0 in value.type.shape
 
 
 def check_type(t: RankedTensor) -> None:
     """Raise `Illegal` when no backend op computes in the element type."""
     if t.element.format.name in UNSUPPORTED:
         raise Illegal(f"element type {t.element} is not computed by the TX8; run convert-dtype")
+    if t.element.format.is_packed and t.element is not i1:  # of truth values there are masks
+        raise Illegal(f"element type {t.element} packs several elements into a byte, which no DMA moves; cast it to i8")

@@ -71,6 +71,8 @@ def lower_softplus(ctx: Lowering, op: pd.SoftplusOp) -> Sequence[Value]:
     if op.threshold < 20:
         # beyond 20 the linear branch equals the function to 2e-9; a lower threshold changes values
         raise Illegal(f"threshold is {op.threshold}; the TX8's softplus has none, so at least 20 is expected")
+    if op.beta == 0 or not math.isfinite(op.beta):
+        raise Illegal(f"beta is {op.beta}; expected a finite number other than 0")
     x = ctx.get(op.x)
     if op.beta == 1.0:
         return [tx8be.SoftplusOp(x).y]
@@ -96,10 +98,10 @@ def lower_pow(ctx: Lowering, op: pd.PowOp) -> Sequence[Value]:
 
 @lowers(pd.ElementwisePowOp)
 def lower_elementwise_pow(ctx: Lowering, op: pd.ElementwisePowOp) -> Sequence[Value]:
-    exponent = ctx.scalar(op.y)
+    exponent = ctx.splat(op.y)
     if exponent is None:
         raise Illegal("the exponent is not one number known at compile time")
-    return [ctx.reshape(power(ctx, ctx.get(op.x), exponent), ctx.shape(op.out))]
+    return [power(ctx, ctx.broadcast(op.x, ctx.shape(op.out)), exponent)]
 
 
 def power(ctx: Lowering, x: Value, exponent: float) -> Value:
@@ -154,7 +156,7 @@ def lower_binary(ctx: Lowering, op: pd.AddOp) -> Sequence[Value]:
             return [fused]
     shape = ctx.shape(op.out)
     if ranked_type(op.x).element is i1:
-        element = mask_format(ctx, op.x, op.y)
+        element = ctx.mask_format(op.x, op.y)
         return [kind(ctx.mask(op.x, shape, element), ctx.mask(op.y, shape, element)).out]
     return [binary(ctx, kind, op.x, op.y, shape)]
 
@@ -222,35 +224,33 @@ def lower_relu(ctx: Lowering, op: pd.ReluOp) -> Sequence[Value]:
 # -- masks ------------------------------------------------------------------------------------------------------------
 
 
-def mask_format(ctx: Lowering, *values: Value) -> ScalarType:
-    """The format to compute the masks of these values in: that of the first which has one, f32 for bool constants."""
-    for value in values:
-        element = ranked_type(value).element
-        if element is not i1:
-            return element
-        if not ctx.is_constant(value):
-            return ctx.element(value)
-    return f32
+def truth_format(ctx: Lowering, *values: Value) -> ScalarType:
+    """The format to compute the masks of these values in; f32 for integers: the vector unit does not compare them."""
+    element = ctx.mask_format(*values)
+    return element if element.is_float else f32
 
 
 def truth(ctx: Lowering, value: Value, shape: tuple[int, ...], element: ScalarType) -> Value:
     """The mask of `value != 0`, of a bool value its own, broadcast to `shape`."""
     if ranked_type(value).element is i1:
         return ctx.mask(value, shape, element)
-    return ctx.in_format(with_scalar(ctx, tx8be.NeOp, ctx.broadcast(value, shape), 0.0), element)
+    number = ctx.broadcast(value, shape)
+    if not ranked_type(value).element.is_float:  # the vector unit compares no integers; fp32 has no zero for another
+        number = ctx.in_format(number, f32)
+    return ctx.in_format(with_scalar(ctx, tx8be.NeOp, number, 0.0), element)
 
 
 @lowers(pd.LogicalAndOp, pd.LogicalOrOp)
 def lower_logical(ctx: Lowering, op: pd.LogicalAndOp | pd.LogicalOrOp) -> Sequence[Value]:
     """`and` is the minimum of two masks, `or` the maximum."""
     kind = tx8be.MinOp if isinstance(op, pd.LogicalAndOp) else tx8be.MaxOp
-    shape, element = ctx.shape(op.out), mask_format(ctx, op.x, op.y)
+    shape, element = ctx.shape(op.out), truth_format(ctx, op.x, op.y)
     return [kind(truth(ctx, op.x, shape, element), truth(ctx, op.y, shape, element)).out]
 
 
 @lowers(pd.LogicalNotOp)
 def lower_logical_not(ctx: Lowering, op: pd.LogicalNotOp) -> Sequence[Value]:
-    shape, element = ctx.shape(op.out), mask_format(ctx, op.x)
+    shape, element = ctx.shape(op.out), truth_format(ctx, op.x)
     x = ctx.mask(op.x, shape, element) if ranked_type(op.x).element is i1 else ctx.get(op.x)
     return [with_scalar(ctx, tx8be.EqOp, x, 0.0)]
 
@@ -279,7 +279,7 @@ def lower_where(ctx: Lowering, op: pd.WhereOp) -> Sequence[Value]:
 def lower_cast(ctx: Lowering, op: pd.CastOp) -> Sequence[Value]:
     shape, target = ctx.shape(op.out), ranked_type(op.out).element
     if target is i1:
-        return [truth(ctx, op.x, shape, mask_format(ctx, op.x))]
+        return [truth(ctx, op.x, shape, truth_format(ctx, op.x))]
     if ranked_type(op.x).element is i1:
         return [ctx.mask(op.x, shape, target)]
     return [ctx.in_format(ctx.get(op.x), target)]

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Final, TypeAlias
 
 import attrs
 
 from tx8ir.backend.errors import CompileError
 from tx8ir.backend.graph import main_block
 from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
-from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, ranked_type
+from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, is_empty, ranked_type
 from tx8ir.backend.lowering.formats import check_formats
 from tx8ir.core import (
     Block,
@@ -27,12 +27,23 @@ from tx8ir.core import (
     f32,
     i1,
 )
-from tx8ir.dialects import builtin, func, pd, tx8be
+from tx8ir.dialects import builtin, func, pd, scf, tx8be
 from tx8ir.transforms.inline_fusions import inline_fusions
 from tx8ir.transforms.pass_manager import Pass, register_pass
 
 RULE_MODULES = (composite, elementwise, movement, neural, reduction)
 """The modules whose import fills `RULES`."""
+
+_STRAIGHT: Final = "the backend compiles straight-line programs on values"
+_STAYED: Final[dict[type[Operation], str]] = {
+    scf.IfOp: f"the condition is not known, and one side has an effect, may fail or gives storage; {_STRAIGHT}",
+    scf.WhileOp: f"how many rounds it has is not known, or more than are written out; {_STRAIGHT}",
+    func.CallOp: f"the function was not inlined: it is recursive or large, or has several blocks; {_STRAIGHT}",
+    pd.Assign_Op: f"it writes storage that another name may share, or that exists outside; {_STRAIGHT}",
+    builtin.SetParameterOp: "it writes a parameter; the backend compiles inference programs",
+    builtin.SetCombineParameterOp: "it writes parameters; the backend compiles inference programs",
+}
+"""Why the passes before leave an op that has no form in the backend graph."""
 
 Faults: TypeAlias = "list[tuple[Operation, str]]"
 """What cannot be lowered, and why."""
@@ -52,7 +63,8 @@ class LowerToTx8be(Pass):
     decompose. A bool value becomes a value mask (1.0/0.0) in the format that was compared. Scalars become `scalar`
     attributes, a repeated row a rank-1 operand; other broadcasts of constants are expanded here, into new variables,
     those of variables go through `Broadcast`. A constant row added to a `Gemm` or `Conv`, and a relu behind, fuse into
-    it when nothing else uses the value between.
+    it when nothing else uses the value between. What nothing reads is left out, inputs and constants included, and so
+    are tensors without elements, also among the results.
 
     Assumes: value semantics, one block, element types the TX8 computes in (`convert-dtype`), images NHWC and filters
     HWOI (`nhwc`). Guarantees: `main` has only tx8be ops; names of arguments and results stay.
@@ -72,34 +84,42 @@ class LowerToTx8be(Pass):
         faults: Faults = []
         for before, after in zip(source.args, target.args, strict=True):
             self._enter(old, before, after, lowering, faults)
+        names, results = list(program.outputs), len(program.outputs)
         for number, op in enumerate(source, len(found)):
             if isinstance(op, func.ReturnOp):
+                names = [name for name, value in zip(names, op.operands, strict=True) if not is_empty(value)]
                 self._finish(op, lowering, faults)
             elif not isinstance(op, builtin.ConstantOp | builtin.GetParameterOp | pd.FullOp):
                 self._lower(op, lowering, faults, fusions.get(op, number), fused=op in fusions)
         if faults:
             raise CompileError(_describe(faults), op=faults[0][0])
-        self._place_constants(lowering, target)
+        self._erase_unused(target)
+        constants = [op for op in target if isinstance(op, tx8be.ConstantOp)]
+        self._place_constants(constants, target)
         self._replace(old, target)
-        for name, variable in lowering.new_variables.items():
+        if len(names) < results:
+            old.set_attribute("result_names", tuple(names))
+        used = {constant.parameter for constant in constants}
+        variables = {name: variable for name, variable in lowering.new_variables.items() if name in used}
+        for name, variable in variables.items():
             program.weights[name] = variable
         self.count("backend ops", len(target))
-        self.count("new variables", len(lowering.new_variables))
+        self.count("new variables", len(variables))
 
     def _enter(
         self, main: Operation, before: BlockArgument, after: BlockArgument, lowering: Lowering, faults: Faults
     ) -> None:
         """The `Input` of one argument of `main`."""
+        if is_empty(before):
+            return
         try:
             t = ranked_type(before)
             check_type(t)
-            if t.element is i1:
-                raise Illegal("a bool argument has no format to be a value mask in; cast it outside")
         except Illegal as reason:
             faults.append((main, f"argument {before.index}: {reason}"))
             lowering.values[before] = tx8be.ConstantOp(parameter="", y=_placeholder(before)).y
             return
-        after.type = t.to_vtensor()
+        after.type = _in_backend(t)
         with Builder.at_end(lowering.block), at_location(main.location):
             lowering.values[before] = tx8be.InputOp(after, layout_str=UNKNOWN).y
 
@@ -109,14 +129,17 @@ class LowerToTx8be(Pass):
         A fault gives its results placeholders, so that the ops behind it are looked at too.
         """
         rule = RULES.get(type(op))
+        if op.results and all(is_empty(result) for result in op.results):
+            return  # who reads it has no elements either, or does without it
         try:
             if rule is None:
-                raise Illegal("there is no lowering for this op")
+                raise Illegal(_STAYED.get(type(op), "there is no lowering for this op"))
             for result in op.results:
-                check_type(ranked_type(result))
+                if not is_empty(result):
+                    check_type(ranked_type(result))
             last = lowering.block.last_op
             with Builder.at_end(lowering.block), at_location(op.location):
-                values = rule(lowering, op)
+                values = lowering.of_nothing(op) or rule(lowering, op)
             elementwise: list[Operation] = []
             made = lowering.block.first_op if last is None else last.next_op
             while made is not None:
@@ -138,7 +161,7 @@ class LowerToTx8be(Pass):
         """Tuple, Output and return of the results."""
         with Builder.at_end(lowering.block), at_location(op.location):
             try:
-                results = [lowering.get(value) for value in op.operands]
+                results = [lowering.get(value) for value in op.operands if not is_empty(value)]
             except Illegal as reason:
                 faults.append((op, str(reason)))
                 return
@@ -146,10 +169,17 @@ class LowerToTx8be(Pass):
             output = tx8be.OutputOp(together.y, layout_str=UNKNOWN)
             func.ReturnOp([output.y])
 
-    def _place_constants(self, lowering: Lowering, target: Block) -> None:
+    def _erase_unused(self, target: Block) -> None:
+        """Erases what nothing reads: an op of several results becomes several, and rules may leave operands unread."""
+        for op in reversed(list(target)):
+            if op.results and not any(result.has_uses for result in op.results):
+                op.erase(by=self.name)
+                self.count("unused")
+
+    def _place_constants(self, constants: list[tx8be.ConstantOp], target: Block) -> None:
         """Constants stand behind the inputs, so that they dominate whatever a fusion made use them."""
         anchor = next(op for op in target if not isinstance(op, tx8be.InputOp))
-        for constant in lowering.constants:
+        for constant in constants:
             if constant is anchor:
                 following = anchor.next_op
                 assert following is not None
@@ -170,9 +200,11 @@ class LowerToTx8be(Pass):
 
 
 def _placeholder(result: Value) -> VTensorType:
-    t = result.type
-    if not isinstance(t, RankedTensor):
-        return VTensorType((1,), f32)
+    return _in_backend(result.type) if isinstance(result.type, RankedTensor) else VTensorType((1,), f32)
+
+
+def _in_backend(t: RankedTensor) -> VTensorType:
+    """The type of a backend value for a source value of type `t`; of a bool one that is not compared, a mask in f32."""
     return t.to_vtensor().with_element(f32) if t.element is i1 else t.to_vtensor()
 
 

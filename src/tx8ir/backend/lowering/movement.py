@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
+from tx8ir.backend.lowering.context import Illegal, Lowering, is_empty, lowers, ranked_type
 from tx8ir.core import Value, i1
 from tx8ir.dialects import builtin, pd, tx8be
 
@@ -57,6 +57,9 @@ def lower_split(ctx: Lowering, op: pd.SplitOp) -> Sequence[Value]:
     pieces: list[Value] = []
     start = 0
     for piece in op.outs:
+        if is_empty(piece):
+            pieces.append(ctx.none())
+            continue
         end = start + ctx.shape(piece)[axis]
         starts, ends = [0] * len(shape), list(shape)
         starts[axis], ends[axis] = start, end
@@ -67,7 +70,9 @@ def lower_split(ctx: Lowering, op: pd.SplitOp) -> Sequence[Value]:
 
 @lowers(pd.ConcatOp)
 def lower_concat(ctx: Lowering, op: pd.ConcatOp) -> Sequence[Value]:
-    values = [ctx.get(v) for v in op.x]
+    pieces = [value for value in op.x if not is_empty(value)]
+    element = ctx.mask_format(*pieces)
+    values = [ctx.in_format(ctx.get(value), element) for value in pieces]
     if len(values) == 1:
         return values
     return [tx8be.ConcatenateOp(values, axis=op.axis % len(ctx.shape(op.out))).y]
@@ -82,17 +87,18 @@ def lower_set_value(ctx: Lowering, op: pd.SetValueOp) -> Sequence[Value]:
         inside = range(shape[axis])[start:end]
         starts[axis], ends[axis] = inside.start, inside.stop
     box = tuple(end - start for start, end in zip(starts, ends, strict=True))
-    if min(box) <= 0:
+    if min(box, default=1) <= 0:
         return [ctx.get(op.x)]
     dropped = {axis % len(shape) for axis in op.decrease_axis}
     window = tuple(extent for axis, extent in enumerate(box) if axis not in dropped)
-    value = ctx.reshape(ctx.broadcast(op.value, window), box)
+    element = ctx.mask_format(op.x, op.value)
+    value = ctx.in_format(ctx.reshape(ctx.broadcast(op.value, window), box), element)
     for axis in reversed(range(len(shape))):
         parts = [value]
         for position, (low, high) in ((0, (0, starts[axis])), (len(parts) + 1, (ends[axis], shape[axis]))):
             if low < high:
                 frame = (*starts[:axis], low, *[0] * (len(shape) - axis - 1)), (*ends[:axis], high, *shape[axis + 1 :])
-                parts.insert(position, ctx.sliced(op.x, *frame))
+                parts.insert(position, ctx.in_format(ctx.sliced(op.x, *frame), element))
         if len(parts) > 1:
             value = tx8be.ConcatenateOp(parts, axis=axis).y
     return [value]

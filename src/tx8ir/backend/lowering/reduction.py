@@ -32,6 +32,8 @@ def lower_reduction(ctx: Lowering, op: pd.SumOp) -> Sequence[Value]:
     if target is not ranked_type(op.x).element:
         raise Illegal(f"the sum is asked for in {target}; cast the operand first")
     rank = len(shape)
+    if not rank:  # of a scalar there is nothing to combine
+        return [ctx.get(op.x)]
     kept = tuple(axis for axis in range(rank) if axis not in axes)
     reduced = math.prod(shape[a] for a in axes)
     if axes in tx8be.reduce_axes(rank):

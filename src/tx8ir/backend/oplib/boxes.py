@@ -47,6 +47,11 @@ class Box:
         """``(start, extent)`` of one axis."""
         return self.start[axis], self.extent[axis]
 
+    @property
+    def channels(self) -> tuple[int, int]:
+        """``(start, extent)`` of the last axis; a scalar is one channel."""
+        return (self.start[-1], self.extent[-1]) if self.start else (0, 1)
+
     def replace(self, axis: int, start: int, extent: int) -> Box:
         """This box with another range on `axis` (negative axes count from the end)."""
         axis %= self.rank

@@ -7,6 +7,7 @@ The models live with the rooms that know the answers: `OpLib` and `Sharding` in 
 from __future__ import annotations
 
 import enum
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import attrs
@@ -86,22 +87,27 @@ class OperandSlices:
 class OpLib(Interface):
     """The kernel of an op on one tile."""
 
+    @abstractmethod
     def query(self) -> OpQuery:
         """Static facts about the op, from its kind, types and attributes alone."""
         raise NotImplementedError
 
+    @abstractmethod
     def emit(self, kernel: Kernel) -> None:
         """Append the instructions that compute one slice to `kernel`."""
         raise NotImplementedError
 
+    @abstractmethod
     def trial(self, op_slice: OpSlice, target: Target = TX8) -> Kernel:
         """What `emit` writes for `op_slice`, with the temporaries at address 0."""
         raise NotImplementedError
 
+    @abstractmethod
     def spm_temp_bytes(self, op_slice: OpSlice, target: Target = TX8) -> int:
         """SPM bytes of temporaries `emit` takes for `op_slice`."""
         raise NotImplementedError
 
+    @abstractmethod
     def cycles(self, op_slice: OpSlice, target: Target = TX8) -> int:
         """Clock cycles of what `emit` writes for `op_slice`, engines overlapping where the data allow it."""
         raise NotImplementedError
@@ -110,10 +116,12 @@ class OpLib(Interface):
 class Sharding(Interface):
     """How an op's result may be cut, and what each operand must then supply."""
 
+    @abstractmethod
     def granules(self) -> tuple[int | None, ...]:
         """Per result axis: cuts fall on multiples of this many elements; None when the axis is never cut."""
         raise NotImplementedError
 
+    @abstractmethod
     def operand_slices(self, out: Box) -> OperandSlices:
         """The operand boxes that the result's box `out` needs."""
         raise NotImplementedError
@@ -122,10 +130,12 @@ class Sharding(Interface):
 class InferLayout(Interface):
     """Propagation of `layout_str` names through an op; None means "cannot say"."""
 
+    @abstractmethod
     def forward(self, operands: Sequence[str | None]) -> str | None:
         """The result's layout name, from the operands' (None where unknown)."""
         raise NotImplementedError
 
+    @abstractmethod
     def backward(self, result: str) -> tuple[str | None, ...]:
         """The layout names the operands must have for a result of layout `result`."""
         raise NotImplementedError

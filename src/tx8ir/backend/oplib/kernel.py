@@ -199,8 +199,12 @@ class Kernel:
 
     # -- walks: one call, as many instructions as the descriptors need
 
-    def tdma(self, moves: Sequence[Walk], src: int, dst: int) -> None:
-        """Copies within SPM: `moves` are relative to `src` and `dst`."""
+    def tdma(
+        self, moves: Sequence[Walk], src: int, dst: int, layout: str | None = None, format: Format | None = None
+    ) -> None:
+        """Copies within SPM: `moves` are relative to `src` and `dst`; `layout` and `format` are what they make of the
+        elements, where that is something else than before.
+        """
         for walk in split_levels(moves):
             padding = (3 - len(walk.levels)) * ((1, 0, 0),)
             levels = (*padding, *walk.levels)
@@ -212,11 +216,16 @@ class Kernel:
                 src_strides=tuple(level[1] for level in levels),
                 dst_strides=tuple(level[2] for level in levels),
                 iterations=tuple(level[0] for level in levels),
+                as_layout=layout,
+                as_format=None if format is None else format.name,
             )
 
     def move(self, source: Tsr, target: Tsr, axes: Sequence[AxisMap]) -> None:
         """TDMA copy of `axes` (see `moves.walks`), logical elements only."""
-        self.tdma(walks(source, target, axes), source.address, target.address)
+        moves = walks(source, target, axes)
+        rearranges = (source.blocked or target.blocked) and any(move.levels for move in moves)
+        layout = target.layout.value if rearranges else None
+        self.tdma(moves, source.address, target.address, layout)
 
     def copy(self, source: Tsr, target: Tsr) -> None:
         """TDMA copy of a whole tensor, padding lanes included, into one of the same shape and layout."""

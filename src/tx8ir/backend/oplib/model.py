@@ -24,7 +24,7 @@ def rank_layout(op: Operation) -> str:
 
 
 def last_axis_granule(value: Value) -> int:
-    """Where the last axis of `value`, the result of an op, may be cut.
+    """Where the last axis of `value`, the result of an op, may be cut; a scalar is stored as one element of rank 1.
 
     At channel blocks (64 elements, 128 of a 1-byte format) when the blocked value has padding lanes, as the tile with
     the last block must write them. Otherwise at 16 elements, a full C0 tail by itself and the columns of one step of
@@ -33,7 +33,7 @@ def last_axis_granule(value: Value) -> int:
     format = format_of(value)
     if format.is_packed:
         return 1
-    channels = shape_of(value)[-1]
+    channels = (shape_of(value) or (1,))[-1]
     padded = aligned_channels(channels, format) != channels
     return format.block if padded else TX8.profile.ne_step[1]
 

@@ -8,7 +8,7 @@ from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.target.formats import F32
 from tx8ir.target.rounding import Rounding
 
-__all__ = ["convert_tensor", "narrow", "widen"]
+__all__ = ["convert_tensor", "narrow", "take_low_bytes", "widen"]
 
 
 def _stretches(a: Tsr, b: Tsr) -> list[tuple[int, int, int]]:
@@ -41,6 +41,14 @@ def convert_tensor(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
             buffer = kernel.take(count * wide_bytes)
             kernel.convert(at, buffer, count, src.format, dst.format, rounding)
             kernel.tdma([Walk(0, 0, ((count, wide_bytes, narrow_bytes),), narrow_bytes)], buffer, to)
+
+
+def take_low_bytes(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
+    """Writes the integers of `src` modulo a power of two to `dst`, a tensor of the same shape and layout."""
+    wide, narrow_bytes = src.format.bytes, dst.format.bytes
+    for count, src_offset, dst_offset in _stretches(src, dst):
+        walk = Walk(0, 0, ((count, wide, narrow_bytes),), narrow_bytes)
+        kernel.tdma([walk], src.address + src_offset, dst.address + dst_offset, format=dst.format)
 
 
 def widen(kernel: Kernel, src: Tsr) -> Tsr:

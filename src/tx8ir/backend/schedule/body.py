@@ -171,10 +171,10 @@ class GroupBody:
         position = self.index[self.stored]
         if boxes[position] != out:
             return None  # a reader inside the group needs more of the result than this slice stores
-        if out.rank and not self.tensors[position].covers_blocks(*out.axis(-1)):
+        if not self.tensors[position].covers_blocks(*out.channels):
             return None  # the store would write padding over elements
         phases = tuple(
-            None if box is None or not box.rank else tensor.channel_phase(box.start[-1])
+            None if box is None else tensor.channel_phase(box.channels[0])
             for tensor, box in zip(self.tensors, boxes, strict=True)
         )
         cuts = tuple(self._cuts(op, read, boxes) for op, read in zip(self.compute, needs, strict=True))

@@ -55,9 +55,11 @@ def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
     """
     if whole.format.is_packed:
         raise CompileError(f"slices of packed {whole.format} tensors cannot be moved by DMA; widen to i8 first")
+    if not part.shape:  # a scalar is stored as one element of rank 1
+        whole, box, part = whole.with_channels(1), Box((0,), (1,)), part.with_channels(1)
     complete = True
     if part.blocked and part.lanes != part.channels:
-        complete = whole.covers_blocks(*box.axis(-1))
+        complete = whole.covers_blocks(*box.channels)
         if complete:
             whole, part = whole.padded(), part.padded()
     axes = [
@@ -108,7 +110,7 @@ def store_instructions(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) ->
     """
     first, rows = _placed(whole, boxes, part, ddr)
     if not first.complete:
-        raise CompileError(f"a store of channels {boxes[0].axis(-1)} of {whole.channels} cuts a channel block")
+        raise CompileError(f"a store of channels {boxes[0].channels} of {whole.channels} cuts a channel block")
     kernel = Kernel(OpSlice((), part))
     for walk, bases in rows:
         kernel.add("wdma", **_fields(walk, part.address, bases, part.format.bytes))

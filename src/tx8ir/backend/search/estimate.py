@@ -7,7 +7,7 @@ import attrs
 from tx8ir.backend.memory.spm_plan import SpmPlan, plan_spm
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.costs import instruction_cycles
-from tx8ir.backend.oplib.limits import within_limits
+from tx8ir.backend.oplib.limits import beyond_limits
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
@@ -47,13 +47,16 @@ class Preview:
 
 @attrs.frozen
 class _FormCost:
-    """Of one slice on one tile: cycles of each load, of all compute ops, of the store; bytes of temporaries per op."""
+    """Of one slice on one tile: cycles of each load, of all compute ops, of the store; bytes of temporaries per op.
+
+    `illegal` says what of it no instruction can do.
+    """
 
     loads: tuple[int, ...]
     compute: int
     store: int
     temporaries: tuple[int, ...]
-    legal: bool
+    illegal: str | None
 
 
 def pipelined_cycles(load: int, compute: int, store: int, steps: int, buffers: int, startup: int = 0) -> int:
@@ -77,6 +80,8 @@ class Pricer:
         self.body = body
         self.target = target
         self.tiles = tiles
+        self.illegal: str | None = None
+        """Why the first tiling that no instructions can do is none; None when all were only too large, or fit."""
         self._forms: dict[tuple[object, ...], _FormCost] = {}
 
     def preview(self, sharding: tuple[int, ...], tile: tuple[int, ...]) -> Preview | None:
@@ -107,7 +112,9 @@ class Pricer:
                 if found is not None:
                     forms.setdefault(found.form, found)
         costs = {key: self._cost(key, form) for key, form in forms.items()}
-        if not all(c.legal for c in costs.values()):
+        illegal = next((c.illegal for c in costs.values() if c.illegal is not None), None)
+        if illegal is not None:
+            self.illegal = self.illegal or illegal
             return []
         kept = steps.kept()
         temporaries = [max(c.temporaries[k] for c in costs.values()) for k in range(len(self.body.compute))]
@@ -154,15 +161,17 @@ class Pricer:
         body = self.body
         loads = tuple(self._moved(i, form) for i in range(len(body.loads)))
         store = self._moved(body.index[body.stored], form)
-        compute, legal = 0, True
+        compute = 0
+        illegal: str | None = None
         temporaries: list[int] = []
         for k in range(len(body.compute)):
             kernel = body.kernel(k, form, target=self.target)
             temporaries.append(kernel.temp_bytes)
             compute += sum(instruction_cycles(i, self.target) for i in kernel.instructions)
             compute += cost.issue(self.target, len(kernel.instructions))
-            legal = legal and all(within_limits(i, self.target) for i in kernel.instructions)
-        found = _FormCost(loads, compute, store, tuple(temporaries), legal)
+            for instruction in kernel.instructions:
+                illegal = illegal or beyond_limits(instruction, self.target)
+        found = _FormCost(loads, compute, store, tuple(temporaries), illegal)
         self._forms[key] = found
         return found
 

@@ -49,7 +49,7 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
     `given` is the only sharding to consider when it is not None.
 
     Raises:
-        CompileError: no candidate fits SPM, even in the smallest slices.
+        CompileError: no candidate fits SPM and the instructions' limits, even in the smallest slices.
     """
     pricer = Pricer(body, target, tiles)
     found: list[Candidate] = []
@@ -66,7 +66,11 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
     if best is None:
         names = ", ".join(op.name for op in body.compute) or "a copy"
         capacity = target.spm_allocatable_bytes
-        raise CompileError(f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM", op=body.group)
+        reason = f": {pricer.illegal}" if pricer.illegal is not None else ""
+        raise CompileError(
+            f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM and the instructions{reason}",
+            op=body.group,
+        )
     return best
 
 

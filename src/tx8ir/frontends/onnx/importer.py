@@ -204,8 +204,9 @@ class GraphImporter:
             )
         found = [self.lookup(proto, name) if name else None for name in proto.input]
         known = [item for item in found if item is None or isinstance(item, Known)]
-        version = self._version(proto)
-        node = Node(self, proto, version)
+        schema = self._schema(proto)
+        node = Node(self, proto, schema.since_version)
+        node.check_signature(schema)
         try:
             with at_location(NamedLocation(node.label)):
                 if len(known) == len(found) and can_fold(proto, known):
@@ -226,9 +227,9 @@ class GraphImporter:
             if output is not None:
                 self._define(name, output, proto)
 
-    def _version(self, proto: onnx.NodeProto) -> int:
+    def _schema(self, proto: onnx.NodeProto) -> onnx.defs.OpSchema:
         try:
-            return onnx.defs.get_schema(proto.op_type, self.source.opset, "").since_version
+            return onnx.defs.get_schema(proto.op_type, self.source.opset, "")
         except onnx.defs.SchemaError as error:
             raise self._error("no such operator in this opset of the standard domain", proto) from error
 

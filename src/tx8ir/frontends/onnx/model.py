@@ -13,11 +13,16 @@ import onnx.defs
 import onnx.inliner
 from google.protobuf.message import DecodeError
 
+from tx8ir.core.files import LoadError, read_regular
+
 from .errors import OnnxImportError
 from .ops import CONVERTERS
 
 ONNX_DOMAINS = ("", "ai.onnx")
 """The two spellings of the standard operator set's domain."""
+
+MAX_MODEL_BYTES = 1 << 31
+"""Largest model file that is read: protobuf decodes no larger message, whose weights are external data."""
 
 _FOLDED = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
 """Operators with a body that loops at run time; with constant inputs they are folded instead, body or not."""
@@ -70,9 +75,10 @@ def _decode(
         path = Path(source)
         file, folder = str(path), path.parent
         try:
-            content = path.read_bytes()
-        except OSError as error:
-            raise OnnxImportError(f"cannot be read: {error.strerror or error}", file=file) from error
+            content = read_regular(path, MAX_MODEL_BYTES, "an ONNX model")
+        except LoadError as error:
+            message = f"cannot be read: expected {error.expected}, found {error.given}"
+            raise OnnxImportError(message, file=file) from error
     try:
         return onnx.ModelProto.FromString(content), file, folder
     except DecodeError as error:

@@ -53,6 +53,26 @@ class Node:
             opset=self._graph.source.opset,
         )
 
+    def check_signature(self, schema: onnx.defs.OpSchema) -> None:
+        """Refuse a node that lacks inputs its operator needs, or has more inputs or outputs than its operator.
+
+        Absent inputs at the end do not count: an empty name is as good as none.
+        """
+        for index, parameter in enumerate(schema.inputs):
+            if parameter.option == onnx.defs.OpSchema.FormalParameterOption.Single and not self.has(index):
+                raise self.error(
+                    f"input {index} is missing; the node has {self.num_inputs} inputs, "
+                    f"operator {self.op} needs this one ({parameter.name})"
+                )
+        given = max((index + 1 for index, name in enumerate(self._proto.input) if name), default=0)
+        for what, count, least, most in (
+            ("inputs", given, schema.min_input, schema.max_input),
+            ("outputs", self.num_outputs, schema.min_output, schema.max_output),
+        ):
+            if not least <= count <= most:
+                expected = f"{least} or more" if count < least else f"at most {most}"
+                raise self.error(f"has {count} {what}; operator {self.op} has {expected}")
+
     # --- operands ----------------------------------------------------------------------------------------------------
 
     @property

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from tx8ir.core import Operation, ScalarType, Value, VTensorType, i1
 from tx8ir.dialects import builtin, pd
-from tx8ir.target.formats import Format
 from tx8ir.transforms.constants import is_negative_zero, is_positive_zero, splat_value
 from tx8ir.transforms.rewriter import Rewriter, pattern
 
@@ -129,6 +128,17 @@ def pow_of_splat(op: pd.ElementwisePowOp, rewriter: Rewriter) -> bool:
     return True
 
 
+@canonicalization
+@pattern(pd.FillOp)
+def fill_of_static(op: pd.FillOp, rewriter: Rewriter) -> bool:
+    """fill(x) → full, which reads nothing."""
+    kind = op.out.type
+    if not isinstance(kind, VTensorType) or not kind.is_static:
+        return False
+    rewriter.replace(op, pd.FullOp(shape=kind.shape, value=op.value, dtype=kind.element))
+    return True
+
+
 _IDEMPOTENT = (pd.ReluOp, pd.AbsOp, pd.FloorOp)
 
 
@@ -188,29 +198,7 @@ def cast_of_widening_cast(op: pd.CastOp, rewriter: Rewriter) -> bool:
     if not isinstance(inner, pd.CastOp) or op.out.type.__class__ is not VTensorType:
         return False
     source, middle = _element(inner.x), _element(op.x)
-    if source is None or middle is None or not is_lossless(source.format, middle.format):
+    if source is None or middle is None or not source.format.fits_in(middle.format):
         return False
     rewriter.replace(op, pd.CastOp(inner.x, dtype=op.dtype))
     return True
-
-
-def is_lossless(source: Format, destination: Format) -> bool:
-    """True when every number of `source` (NaN, infinities and zeros included) is one of `destination`."""
-    if source == destination or source.is_bool:
-        return True
-    if destination.is_bool:
-        return False
-    if source.is_float:
-        return (
-            destination.is_float
-            and destination.mantissa_bits >= source.mantissa_bits
-            and destination.exponent_bits >= source.exponent_bits
-        )
-    # Bits of the largest magnitude: -2^(n-1) of a signed format is a power of two and needs no more than 2^(n-1) - 1.
-    magnitude = source.bits - source.is_signed
-    if destination.is_float:
-        largest_exponent = (1 << (destination.exponent_bits - 1)) - 1
-        return magnitude <= destination.mantissa_bits + 1 and source.bits - 1 <= largest_exponent
-    if source.is_signed and not destination.is_signed:
-        return False
-    return destination.bits - destination.is_signed >= magnitude

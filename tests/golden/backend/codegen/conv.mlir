@@ -1,7 +1,9 @@
 module {
   "tx8.program"() ({
     "tx8.segment"() {address = 10737418240 : i64, kind = "const", name = "const.1.c1", size = 9216 : i64} : () -> ()
+    "tx8.constant"() {address = 10737418240 : i64, layout = "Cx", name = "const.1.c1", type = !pd.vtensor<3x3x64x3xf32>} : () -> ()
     "tx8.segment"() {address = 10737430528 : i64, kind = "const", name = "const.2.c2", size = 256 : i64} : () -> ()
+    "tx8.constant"() {address = 10737430528 : i64, layout = "Cx", name = "const.2.c2", type = !pd.vtensor<64xf32>} : () -> ()
     "tx8.segment"() {address = 10737434624 : i64, kind = "input", name = "input.arg0", size = 4096 : i64} : () -> ()
     "tx8.segment"() {address = 10737438720 : i64, kind = "output", name = "output.0", size = 16384 : i64} : () -> ()
     "tx8.input"() {address = 10737434624 : i64, layout = "NCx", name = "arg0", type = !pd.vtensor<1x16x16x3xf32>} : () -> ()
