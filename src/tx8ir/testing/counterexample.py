@@ -24,8 +24,10 @@ Array: TypeAlias = NDArray[Any]
 PassLike: TypeAlias = "str | Pass | PassManager | Callable[[Program], object] | Sequence[PassLike]"
 """A pipeline as text, a pass, a pass manager, a function that changes a program, or several of them in a row."""
 
-Kind: TypeAlias = Literal["answer", "error", "invalid", "evaluation"]
-"""What is wrong: another answer, an exception of the pass, an invalid program, or one that cannot be evaluated."""
+Kind: TypeAlias = Literal["answer", "error", "invalid", "evaluation", "nondeterministic", "text", "hang"]
+"""What is wrong: another answer, an exception of the pass, an invalid program, or one that cannot be evaluated; a pass
+that does not do the same to an equal program; a program that is another one after printing and parsing; a pass that
+does not end."""
 
 
 @attrs.frozen(eq=False)
@@ -129,6 +131,9 @@ class Failure:
             "error": "raises",
             "invalid": "leaves an invalid program",
             "evaluation": "leaves a program that cannot be evaluated",
+            "nondeterministic": "is not deterministic",
+            "text": "leaves a program that does not survive printing and parsing",
+            "hang": "does not end",
         }
         return f"pass '{self.stage.name}' {what[self.kind]}: {self.message}"
 

@@ -7,35 +7,25 @@ Two observations are compared under a *promise*, what a pass promises to keep:
 
 BITS      Every number has the same bits, but that a NaN is a NaN: IEEE 754 leaves its sign and payload open.
 VALUES    As BITS, but -0 and +0 are one number.
-ROUNDING  Floating-point arithmetic may be done in another order. Integers, truth values, and results that no rounding
-          operation leads to are compared as VALUES. Any other result x may differ from its exact value x* by
-
-              |x' - x*|  <=  3 max |x - x*|  +  k ulp(max |x*|)
-
-          elementwise, where x is what the program gave before the pass, x* its evaluation in fp64, and k the number
-          of rounding operations in the graph that lead to the result. A reordered operation rounds as often as before,
-          so its error is of the size seen before (measured, times 3 as in `check`); where the run before
-          happened to round to the exact value, each operation may still be off by one unit: its own half, and half
-          of one that was added for it. Infinities and NaN must be where they were.
-FORMATS   Number formats may change, values may not: the evaluations in fp64, where no format rounds, are equal.
+ROUNDING  Floating-point arithmetic may be done in another order. What that may change is measured (`rounding`).
+NO_NANS   As ROUNDING, where no NaN arises on the way.
+FORMATS   Number formats may change, values may not: the evaluations in fp64, where no format rounds, are equal, but for
+          what constants change that are stored in other formats (`rounding`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, TypeAlias, cast
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Operation, ParameterAccess, Program, RankedTensor, Value, scalar_type_of
-from tx8ir.dialects import builtin, func, pd
-from tx8ir.interpreter import Interpreter, Precision
+from tx8ir.core import Program
+from tx8ir.interpreter import Computer, Interpreter, Precision
 from tx8ir.transforms.effects import mutable_parameters
 from tx8ir.transforms.promise import Promise
-
-from .differential import RATIO, ulp
 
 Array: TypeAlias = NDArray[Any]
 
@@ -63,20 +53,28 @@ class Observation:
 
 
 def observe(
-    program: Program, inputs: Mapping[str, Array], precision: Precision = "native", *, max_steps: int = 10_000_000
+    program: Program,
+    inputs: Mapping[str, Array],
+    precision: Precision = "native",
+    *,
+    max_steps: int = 10_000_000,
+    variables: Collection[str] = (),
+    computer: Computer | None = None,
 ) -> Observation:
     """Runs `main` and looks at everything it leaves behind; `program`, its store and `inputs` stay as they are.
+
+    variables: names to look at too, though no program may write them: a pass may find that out.
 
     Raises:
         EvaluationError: the program cannot be evaluated on these inputs (an index out of range, say), or evaluates more
             than `max_steps` operations: a loop that does not end.
     """
-    mutable = mutable_parameters(program)
+    shown = mutable_parameters(program).union(variables)
     # The interpreter writes inputs and variables in storage of its own, and variables back into the store it is given.
     scratch = Program(program.module, program.weights.copy())
-    interpreter = Interpreter(scratch, precision, max_steps=max_steps)
+    interpreter = Interpreter(scratch, precision, max_steps=max_steps, computer=computer)
     results = interpreter.run(inputs)
-    stored = {name: variable.numpy() for name, variable in scratch.weights.items() if name in mutable}
+    stored = {name: variable.numpy() for name, variable in scratch.weights.items() if name in shown}
     return Observation(results, {**stored, **interpreter.parameters}, interpreter.feeds, interpreter.steps)
 
 
@@ -102,11 +100,11 @@ def difference(
     before: Observation,
     after: Observation,
     promise: Promise = Promise.BITS,
-    allowances: Mapping[str, Allowance] | None = None,
+    admits: Mapping[str, Callable[[Array], NDArray[np.bool_]]] | None = None,
 ) -> Difference | None:
     """The first difference that the promise does not allow, or None.
 
-    `allowances` (of `rounding_allowances`, for `Promise.ROUNDING`) say how far off a result may be, by its name.
+    `admits` (for `Promise.ROUNDING`) says of a result, by its name, which of its numbers are near enough all the same.
     """
     left, right = before.arrays(), after.arrays()
     for missing in left.keys() - right.keys():
@@ -117,10 +115,10 @@ def difference(
         b = right[name]
         if a.shape != b.shape or (a.dtype != b.dtype and promise is not Promise.FORMATS):
             return Difference(name, f"{a.dtype}{list(a.shape)}", f"{b.dtype}{list(b.shape)}")
-        allowance = (allowances or {}).get(name)
+        admitted = (admits or {}).get(name)
         wrong = _differs(a, b, signed_zeros=promise is Promise.BITS)
-        if allowance is not None:
-            wrong &= ~allowance.admits(b)
+        if admitted is not None:
+            wrong &= ~admitted(b)
         if wrong.any():
             place = tuple(int(i) for i in np.argwhere(wrong)[0])
             return Difference(f"{name}{list(place) if place else ''}", str(a[place]), str(b[place]))
@@ -137,96 +135,3 @@ def _differs(a: Array, b: Array, *, signed_zeros: bool) -> NDArray[np.bool_]:
             if signed_zeros:
                 differs |= (a == 0) & (b == 0) & (np.signbit(a) != np.signbit(b))
     return differs
-
-
-# --- rounding ------------------------------------------------------------------------------------------------------
-
-_EXACT: Final = (
-    pd.ReluOp, pd.AbsOp, pd.FloorOp, pd.AssignOp, pd.IsnanOp, pd.LogicalNotOp, pd.MaximumOp, pd.MinimumOp,
-    pd.ComparisonOp, pd.WhereOp, pd.MaxOp, pd.MinOp, pd.ReshapeOp, pd.FlattenOp, pd.SqueezeOp, pd.UnsqueezeOp,
-    pd.TransposeOp, pd.SliceOp, pd.SplitOp, pd.ConcatOp, pd.ExpandOp, pd.PadOp, pd.EmbeddingOp, pd.GatherOp, pd.FullOp,
-    pd.FeedOp, pd.FetchOp, builtin.ConstantOp, builtin.GetParameterOp, builtin.SetParameterOp, builtin.ToTensorOp,
-    builtin.ToVTensorOp, func.ReturnOp,
-)  # fmt: skip
-"""Operations that compute no new floating-point number: each number of their results is one of their operands', or its
-magnitude, or a whole or a truth value."""
-
-
-@attrs.frozen(eq=False)
-class Allowance:
-    """How far a result may be from its exact value (see the module, ROUNDING).
-
-    Attributes:
-        exact: the result in fp64.
-        bound: the largest distance.
-    """
-
-    exact: Array
-    bound: float
-
-    def admits(self, array: Array) -> NDArray[np.bool_]:
-        """Which numbers are near enough."""
-        with np.errstate(all="ignore"):
-            return np.asarray(np.abs(array.astype(np.float64) - self.exact) <= self.bound)
-
-
-def rounding_allowances(program: Program, before: Observation, inputs: Mapping[str, Array]) -> Mapping[str, Allowance]:
-    """How far each result and variable of `program` may be off after a pass that keeps `Promise.ROUNDING`.
-
-    Raises what `observe` raises.
-    """
-    exact = observe(program, inputs, "fp64").arrays()
-    k = sum(_rounds(op) for op in program.module.walk())
-    leads = _roundings_of_results(program, k)
-    allowances: dict[str, Allowance] = {}
-    for name, rounded in before.arrays().items():
-        steps = leads.get(name, k)
-        if rounded.dtype.kind in "iub" or not steps:
-            continue
-        wanted = exact[name].astype(np.float64)
-        finite = np.isfinite(wanted) & np.isfinite(rounded.astype(np.float64))
-        error = float(np.max(np.abs(rounded.astype(np.float64)[finite] - wanted[finite]), initial=0.0))
-        largest = float(np.max(np.abs(wanted[finite]), initial=0.0))
-        allowances[name] = Allowance(wanted, RATIO * error + steps * ulp(largest, scalar_type_of(rounded.dtype).format))
-    return allowances
-
-
-def _rounds(op: Operation) -> bool:
-    """Whether an operation rounds a floating-point number. A cast does: where it widens, its error is measured as 0."""
-    if isinstance(op, _EXACT) or op.regions:
-        return False
-    return any(isinstance(r.type, RankedTensor) and r.type.element.is_float for r in (*op.results, *op.operands))
-
-
-def _roundings_of_results(program: Program, everything: int) -> dict[str, int]:
-    """How many rounding operations lead to each result; all of the program's where calls, regions or storage do."""
-    counts: dict[str, int] = {}
-    names: Sequence[str] = tuple(program.outputs)
-    returned = program.main.body.blocks[-1].terminator
-    if not isinstance(returned, func.ReturnOp) or len(returned.operands) != len(names):
-        return counts
-    mutable = mutable_parameters(program)
-    for name, value in zip(names, returned.operands, strict=True):
-        seen: set[Operation] = set()
-        work: list[Value] = [value]
-        opaque = False
-        while work:
-            current = work.pop()
-            op = current.defining_op
-            opaque |= (op is None and current.owner is not program.main.body.block) or not _is_value(current)
-            if op is not None and op not in seen:
-                seen.add(op)
-                opaque |= bool(op.regions) or isinstance(op, func.CallOp) or _reads_any(op, mutable)
-                work += op.operands
-        counts[f"result {name!r}"] = everything if opaque else sum(map(_rounds, seen))
-    return counts
-
-
-def _reads_any(op: Operation, parameters: Collection[str]) -> bool:
-    access = op.interface(ParameterAccess)
-    return access is not None and any(name in parameters for name in access.parameter_reads())
-
-
-def _is_value(value: Value) -> bool:
-    type_ = value.type
-    return isinstance(type_, RankedTensor) and type_.to_vtensor() is cast(object, type_)

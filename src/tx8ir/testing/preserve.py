@@ -1,7 +1,6 @@
 """Whether a pass preserves what programs compute: evaluate before and after, compare, reduce what differs.
 
-    assert_preserves("cse", program)                     # one pass, a pipeline, or any function that changes a program
-    print(check(program, "canonicalize,cse,dce"))        # the same as a result to look at
+    print(check(program, "canonicalize,cse,dce"))        # passes, a pipeline, or any function that changes a program
 
 Inputs are drawn for the program (`inputs`): ordinary numbers, special ones, and both. What is compared, and how near,
 is said by a `Promise` (`observe`): each pass is held to its own, `Pass.promise`, against the program it was given.
@@ -18,18 +17,18 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tx8ir.core import IrError, Program, RankedTensor
-from tx8ir.core.equality import structurally_equal
+from tx8ir.core import Program, RankedTensor
 from tx8ir.core.table import Table
 from tx8ir.executable import CompileOptions
-from tx8ir.interpreter import EvaluationError, Precision
+from tx8ir.interpreter import EvaluationError
 from tx8ir.target.chip import TX8, Target
 
 from . import differential
-from .counterexample import Counterexample, Failure, Kind, PassLike, Stage, stages_of
+from .counterexample import Counterexample, Failure, PassLike, Stage, stages_of
 from .differential import CheckResult
-from .inputs import FLAVOURS, draw_inputs
-from .observe import Allowance, Observation, Promise, difference, observe, rounding_allowances
+from .inputs import InputSet, draw_inputs, input_sets
+from .judge import MAX_STEPS, Run, Verdict, judge, plainly
+from .observe import Promise, observe
 from .reduce import ReductionProgress, count_operations, reduce_inputs, reduce_program
 
 Array: TypeAlias = NDArray[Any]
@@ -153,184 +152,57 @@ def check(
         return differential.check(program, inputs, options=options, target=target, seed=seed)
     stages = stages_of(pipeline)
     promises = tuple(promise or stage.promise for stage in stages)
-    given = None if inputs is None else {name: np.asarray(array) for name, array in inputs.items()}
-    runs = _runs(program, given, promises, seed)
-    after = program.clone()
-    failure = _first_failure(after, stages, promises, runs)
-    changed = structurally_equal(program.module, after.module) is not None
+    given = None if inputs is None else [InputSet("given", {name: np.asarray(array) for name, array in inputs.items()})]
+    program.verify()
+    verdict = judge(program, stages, promises, lambda: given or tuple(input_sets(program, seed)), evaluate=True)
+    failure = verdict.failure
     counterexample = None
     if failure is not None:
         counterexample = Counterexample(program.clone(), stages, failure, promise, found_at=failure.index)
         if reduce:
-            counterexample = _reduce(counterexample, seed, progress)
-    return PipelineCheck(stages, promises, len(runs), counterexample, after, changed)
-
-
-def assert_preserves(
-    pass_: PassLike,
-    program: Program,
-    *,
-    inputs: Mapping[str, ArrayLike] | None = None,
-    promise: Promise | None = None,
-    seed: int = 0,
-    reduce: bool = True,
-) -> PipelineCheck:
-    """Asserts that a pass or pipeline preserves what a program computes; see `check` for the arguments and the result.
-
-    Raises:
-        AssertionError: it does not. The text says which pass changes which answer, on which inputs, and holds the
-            reduced program and a script that fails in the same way.
-    """
-    result = check(program, pass_, inputs=inputs, promise=promise, seed=seed, reduce=reduce)
-    found = result.counterexample
-    if found is not None:
-        error = AssertionError(f"{found}\n\nto run it again:\n\n{found.script}")
-        raise error from found.failure.cause
-    return result
-
-
-# --- runs ----------------------------------------------------------------------------------------------------------
-
-
-@attrs.define(eq=False)
-class _Run:
-    """The program, as far as the pipeline has come, on some inputs.
-
-    Attributes:
-        inputs: these.
-        is_ordinary: whether they are small finite numbers, on which rounding can be bounded.
-        seen: what the program does, by the precision it is evaluated in, as far as it was asked for.
-        allowances: how far results may be off after the next pass.
-    """
-
-    inputs: Mapping[str, Array]
-    is_ordinary: bool
-    seen: dict[Precision, Observation] = attrs.field(factory=dict[Precision, Observation])
-    allowances: Mapping[str, Allowance] = attrs.field(factory=dict[str, Allowance])
-
-    def prepare(self, program: Program, promise: Promise, max_steps: int) -> Observation:
-        """What the program does before a pass with that promise. Raises EvaluationError when it cannot be evaluated."""
-        precision = _precision(promise)
-        if precision not in self.seen:
-            self.seen[precision] = observe(program, self.inputs, precision, max_steps=max_steps)
-        before = self.seen[precision]
-        is_rounded = promise is Promise.ROUNDING
-        self.allowances = rounding_allowances(program, before, self.inputs) if is_rounded else {}
-        return before
-
-
-_LONGER = 10
-"""How many times as many operations a program may evaluate after a pass, and each that it has once more: a pass may
-write much, but a program that evaluates more does not end."""
-_MAX_STEPS = 10_000_000
-
-
-def _runs(
-    program: Program,
-    given: Mapping[str, Array] | None,
-    promises: tuple[Promise, ...],
-    seed: int,
-    max_steps: int = _MAX_STEPS,
-) -> list[_Run]:
-    """The program on each set of inputs that it can be evaluated on, and that the first pass can be judged on."""
-    program.verify()
-    first = promises[0] if promises else Promise.BITS
-    rounded_only = set(promises) == {Promise.ROUNDING}
-    flavours = FLAVOURS[:1] if rounded_only else FLAVOURS
-    sets = [given] if given is not None else [draw_inputs(program, seed, flavour) for flavour in flavours]
-    runs: list[_Run] = []
-    error: EvaluationError | None = None
-    for index, inputs in enumerate(sets):
-        run = _Run(inputs, is_ordinary=not index)
-        try:
-            run.prepare(program, Promise.BITS if first is Promise.ROUNDING else first, max_steps)
-        except EvaluationError as caught:
-            error = caught
-        else:
-            runs.append(run)
-    if error is not None and not runs:
-        raise error
-    return runs
-
-
-def _first_failure(
-    working: Program, stages: tuple[Stage, ...], promises: tuple[Promise, ...], runs: list[_Run]
-) -> Failure | None:
-    """Runs the passes on `working` until one breaks its promise, and says how.
-
-    Each is compared with the program it was given, so that promises of different kinds can follow each other.
-    """
-    for index, (stage, promise) in enumerate(zip(stages, promises, strict=True)):
-
-        def failure(kind: Kind, message: str, run: _Run, cause: Exception | None = None) -> Failure:
-            return Failure(index, stage, kind, message, run.inputs, _shown(working), cause)  # noqa: B023  used at once
-
-        judged: list[tuple[_Run, Observation]] = []
-        for run in runs:
-            if run.is_ordinary or promise is not Promise.ROUNDING:
-                try:
-                    judged.append((run, run.prepare(working, promise, _MAX_STEPS)))
-                except EvaluationError:
-                    continue  # not in the precision that this promise is about
-        try:
-            stage.run(working)
-        except Exception as error:
-            return failure("error", f"{type(error).__name__}: {error}", runs[0], error)
-        try:
-            working.verify()
-        except IrError as error:
-            return failure("invalid", error.message, runs[0], error)
-        for run in runs:
-            run.seen = {}
-        for run, before in judged:
-            try:
-                limit = _LONGER * (before.steps + 10) + count_operations(working)
-                after = observe(working, run.inputs, _precision(promise), max_steps=limit)
-            except EvaluationError as error:
-                return failure("evaluation", error.message, run, error)
-            found = difference(before, after, promise, run.allowances)
-            if found is not None:
-                return failure("answer", str(found), run)
-            run.seen[_precision(promise)] = after
-    return None
-
-
-def _precision(promise: Promise) -> Precision:
-    return "fp64" if promise is Promise.FORMATS else "native"
-
-
-def _shown(program: Program) -> str:
-    try:
-        return str(program)
-    except Exception as error:
-        return f"(cannot be printed: {error})"
+            counterexample = reduce_counterexample(counterexample, seed, progress)
+    return PipelineCheck(stages, promises, verdict.runs, counterexample, verdict.after, verdict.changed)
 
 
 # --- reduction -----------------------------------------------------------------------------------------------------
 
 
-def _reduce(found: Counterexample, seed: int, progress: ReductionProgress | None) -> Counterexample:
-    """The same failure of a smaller program and a shorter pipeline."""
+def reduce_counterexample(
+    found: Counterexample, seed: int = 0, progress: ReductionProgress | None = None, watch: Run = plainly
+) -> Counterexample:
+    """The same failure of a smaller program and a shorter pipeline; `watch` runs the passes (`judge`)."""
     kind, culprit = found.failure.kind, found.failure.stage.subject
     stages, failing = found.stages[: found.failure.index + 1], found.failure.inputs
 
     def promises_of(stages: tuple[Stage, ...]) -> tuple[Promise, ...]:
         return tuple(found.promise or stage.promise for stage in stages)
 
-    first = _runs(found.program, failing, promises_of(stages), seed)
-    max_steps = 100 + max(seen.steps for run in first for seen in run.seen.values())
+    def judged(
+        program: Program, stages: tuple[Stage, ...], inputs: Mapping[str, Array] | None, max_steps: int
+    ) -> Verdict:
+        promises = promises_of(stages)
+        given = None if inputs is None else [InputSet("given", inputs)]
+        return judge(
+            program,
+            stages,
+            promises,
+            lambda: given or tuple(input_sets(program, seed)),
+            watch=watch,
+            max_steps=max_steps,
+        )
+
+    precision = "fp64" if promises_of(stages)[0] is Promise.FORMATS else "native"
+    max_steps = 100 + observe(found.program, failing, precision, max_steps=MAX_STEPS).steps
 
     def failure_of(
         program: Program, stages: tuple[Stage, ...], *, only: Mapping[str, Array] | None = None
     ) -> Failure | None:
         sets = [only] if only is not None else [_fitted(program, failing, seed), None]
-        promises = promises_of(stages)
         for inputs in sets:
             try:
-                runs = _runs(program, inputs, promises, seed, max_steps)
+                failure = judged(program, stages, inputs, max_steps).failure
             except EvaluationError:
                 continue
-            failure = _first_failure(program.clone(), stages, promises, runs)
             if failure is not None and failure.kind == kind and failure.stage.subject is culprit:
                 return failure
         return None

@@ -50,7 +50,7 @@ from .reduce_operations import (
     return_operand,
     zeros,
 )
-from .shrink_extents import extents, replace_extent
+from .retype import extents, replace_extent
 
 
 def count_operations(program: Program) -> int:

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.testing.campaign import for_each_program
 from tx8ir.testing.counterexample import Counterexample
 from tx8ir.testing.preserve import check
 from tx8ir.testing.programs import Features, tensor_programs
+from tx8ir.testing.programs.drawing import for_each_program
 
 from .bank import BrokenPass
 

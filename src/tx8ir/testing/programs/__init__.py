@@ -16,6 +16,7 @@ Groce et al., ISSTA 2012). And their steps look back: they repeat operations, ch
 - `features`: what programs may have
 - `writer`: draws from the pool, writes operations
 - `arithmetic`, `views`, `storage`, `control`: the steps, by kind
+- `sampled`: the step that writes any operation, from its samples
 - `relations`: the steps that look back
 - `strategy`: `tensor_programs`
 """

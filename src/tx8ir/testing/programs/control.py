@@ -164,6 +164,7 @@ def _new_function(writer: Writer, types: Sequence[Type]) -> func.FuncOp:
         function = func.FuncOp(sym_name=name, function_type=FunctionType(types, ()))
     body = function.body.block
     inner = writer.inside(body, body.args)
+    inner.in_main = False
     inner.write(4)
     results = inner.some(0, 2)
     with Builder.at_end(inner.block):

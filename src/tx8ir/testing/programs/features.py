@@ -28,6 +28,7 @@ class Features:
         lists: lists and dictionaries, made and taken apart, also across regions and calls.
         parameters: reads and writes of variables, mutable and not, one by one and as lists.
         feeds: `pd.feed` and `pd.fetch`.
+        samples: any operation, as its samples say.
         sums: operations whose rounding depends on the order of summation.
         elements: element types of inputs and results of casts.
     """
@@ -40,6 +41,7 @@ class Features:
     lists: bool = True
     parameters: bool = True
     feeds: bool = True
+    samples: bool = True
     sums: bool = False
     elements: tuple[ScalarType, ...] = ELEMENTS
 
@@ -48,5 +50,5 @@ VALUES = Features(aliases=False, branches=False, loops=False, blocks=False, call
 """Straight programs on values, with parameters."""
 EVERYTHING = Features()
 """All but sums: what an operation computes is the same bits wherever it stands."""
-LOWERABLE = attrs.evolve(VALUES, elements=(f32,), sums=True)
+LOWERABLE = attrs.evolve(VALUES, elements=(f32,), sums=True, samples=False)
 """What `lower-to-tx8be` takes, for the most part."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from tx8ir.core import Operation, RankedTensor, TensorType, Terminator, Value, i1
 from tx8ir.dialects import builtin, pd
+from tx8ir.dialects.domains import OperandDomains
 
 from .arithmetic import binary_kinds, broadcast, combined_truths, unary, unary_choices
 from .control import around
@@ -20,8 +21,6 @@ from .writer import Writer, ranked
 
 _NOT_REPEATED = (pd.FeedOp, pd.FetchOp)
 """Their names are given once."""
-_INDEXED = (pd.GatherOp, pd.EmbeddingOp)
-"""Not every value of the right type is an index."""
 _CHAINED = (
     pd.ElementwiseBinaryOp,
     pd.ComparisonOp,
@@ -61,13 +60,15 @@ def repeat(writer: Writer) -> Sequence[Value]:
     copy: Operation = op.clone()
     operands = list(copy.operands)
     how = writer.one_of(("same", "exchanged", "another"))
+    says = op.interface(OperandDomains)  # not every value of the right type is an index
+    free = [i for i in range(len(operands)) if says is None or says.operand_domains()[i].is_everything]
     if how == "exchanged":
-        pairs = [(i, j) for j in range(len(operands)) for i in range(j) if operands[i].type is operands[j].type]
+        pairs = [(i, j) for j in free for i in free if i < j and operands[i].type is operands[j].type]
         if pairs:
             i, j = writer.one_of(pairs)
             operands[i], operands[j] = operands[j], operands[i]
-    elif how == "another" and operands and not isinstance(op, _INDEXED):
-        index = writer.number(0, len(operands) - 1)
+    elif how == "another" and free:
+        index = free[writer.number(0, len(free) - 1)]
         alike = [v for v in (*op.results, *reversed(writer.pool)) if v.type is operands[index].type]
         if alike:
             operands[index] = writer.newest(alike)
@@ -108,7 +109,8 @@ def _binary_chain(writer: Writer, x: Value, op: Operation) -> Sequence[Value]:
     y = writer.one_of(op.operands)
     if not writer.number(0, 2):
         y = writer.value(lambda t: t.element is element and broadcast(t.shape, ranked(x).shape)) or y
-    kind: Any = type(op) if writer.perhaps() else writer.one_of(binary_kinds(element))
+    same = isinstance(op, tuple(binary_kinds(element))) and writer.perhaps()
+    kind: Any = type(op) if same else writer.one_of(binary_kinds(element))
     swap = writer.perhaps()
     return writer.insert(lambda: kind(y, x) if swap else kind(x, y))
 

@@ -18,6 +18,7 @@ from tx8ir.transforms import PassError
 
 from . import arithmetic, control, relations, storage, views
 from .features import EVERYTHING, SHAPES, Features
+from .sampled import sampled
 from .writer import Step, Writer
 
 Level: TypeAlias = Literal["pd", "tx8be", "layouts", "groups", "placed"]
@@ -95,7 +96,7 @@ def _programs(
     results = writer.unused()[-6:] + [v for v in writer.some(0, 2) if isinstance(v.type, RankedTensor)]
     with Builder.at_end(writer.block):
         func.ReturnOp(results)
-    main.set_attribute("function_type", FunctionType(types, [v.type for v in results]))
+    main.set_attribute("function_type", FunctionType([a.type for a in body.args], [v.type for v in results]))
     program.verify()
     return program
 
@@ -119,6 +120,8 @@ def _menu(writer: Writer) -> list[Step]:
         steps.append(arithmetic.compare)
     if any(t.element is i1 for t in types):
         steps += [arithmetic.select, arithmetic.logical]
+    if features.samples:
+        steps += [sampled] * 2
     if features.sums:
         steps += [arithmetic.sum_, arithmetic.matmul]
     if features.parameters:

@@ -54,6 +54,7 @@ class Writer:
         menu: the steps that may be next, likely ones more than once.
         functions: those that are finished, and may be called.
         can_branch: whether the block may end in a branch to blocks of its own.
+        in_main: whether it is in `main`, whose inputs it sees.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Writer:
         self.depth = 0
         self.functions: list[func.FuncOp] = []
         self.can_branch = isinstance(block.parent_op, func.FuncOp)
+        self.in_main = True
         self._habits: dict[str, list[int]] = {}
 
     def inside(self, block: Block, pool: Sequence[Value]) -> Writer:
@@ -81,6 +83,7 @@ class Writer:
         inner = Writer(self.draw, self.features, self.program, block, list(pool), self.menu)
         inner.depth = self.depth + 1
         inner.functions = self.functions
+        inner.in_main = self.in_main
         inner._habits = self._habits
         return inner
 
@@ -171,6 +174,15 @@ class Writer:
     def filled(self, shape: Sequence[int], number: float, element: ScalarType) -> Value:
         """A new value with that number everywhere."""
         return self.insert(lambda: pd.full(shape=tuple(shape), value=number, dtype=element))[0]
+
+    @property
+    def inputs(self) -> Sequence[Value]:
+        """The inputs of `main`."""
+        return self.program.main.body.blocks[0].args
+
+    def input(self, type_: RankedTensor) -> Value:
+        """A new input of `main`."""
+        return self.program.main.body.blocks[0].add_argument(type_)
 
     def condition(self) -> Value:
         """A truth value of one element: of the pool, or what is made of another value."""

@@ -1,0 +1,398 @@
+"""Pieces of work: some programs from one source, each judged. What comes out depends on the task alone."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import random
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+import attrs
+from numpy.typing import NDArray
+
+from tx8ir.core import IrError, Program, RankedTensor, detached
+from tx8ir.interpreter import EvaluationError
+from tx8ir.testing import small_scope
+from tx8ir.testing.counterexample import Kind
+from tx8ir.testing.coverage import Point, Tracer
+from tx8ir.testing.inputs import InputSet, input_sets
+from tx8ir.testing.judge import MAX_STEPS, Verdict, judge
+from tx8ir.testing.mutation import (
+    all_templates,
+    empty_program,
+    feature_pairs,
+    from_template,
+    grow_program,
+    instance,
+    instance_of_shape,
+    mutate,
+    neighbours,
+    templates,
+    with_equal_extents,
+)
+from tx8ir.testing.retype import extents
+from tx8ir.testing.stored import StoredProgram
+
+from .session import Session
+
+SourceName: TypeAlias = Literal[
+    "given", "fragments", "small", "pattern", "templates", "grown", "neighbours", "mutants", "drawn"
+]
+"""Where programs come from: the caller; the corpus of fragments of networks; the enumeration of small programs; the
+rules of the pass, and the shapes that its code asks for; templates with control flow, storage and variables; operations
+put on each other at random; all small edits of one program, or some of several, that were worth keeping; Hypothesis."""
+
+HAS_HYPOTHESIS = importlib.util.find_spec("hypothesis") is not None
+_MAX_STEPS = 3000
+"""A program that evaluates more operations is left out: an edit may have made a loop that does not end."""
+_EQUAL = 0.3
+"""How many of the small programs are tried with equal extents, too."""
+_FIRST_SETS = 6
+"""Sets of inputs that every program is evaluated on: one of each kind but for the pairs of special numbers."""
+_MORE_SETS = 8
+"""How many of the others a program is evaluated on that is like one that was evaluated on all."""
+_EDITS = 6
+"""For one neighbour that is tried, so many are looked at, at most."""
+_NEW_PAIRS = 3
+"""A program that the pass changes is kept when it has so many new pairs of features."""
+_MORE_RUNS = 2
+"""How often a program that got the pass further than any before is judged again, on other inputs."""
+
+
+@attrs.frozen(eq=False)
+class Task:
+    """A piece of work.
+
+    Attributes:
+        session: the pass.
+        source: where the programs come from.
+        seed: decides all that is drawn; of inputs only, where programs are given.
+        count: how many programs.
+        programs: those that are judged, or edited.
+        start: where the enumeration goes on.
+        reached: what of the pass has run before.
+        evaluated: the shapes of programs that were evaluated on all inputs before.
+        features: pairs of features of programs that were tried before; neighbours that have no other are left out.
+        failures: what crashes are known, which are no news; see `crash`.
+        offset: how many edits of the one program were made before.
+    """
+
+    session: Session
+    source: SourceName
+    seed: int
+    count: int
+    programs: tuple[StoredProgram | Program, ...] = ()
+    start: small_scope.Position | None = None
+    reached: frozenset[Point] = frozenset()
+    evaluated: frozenset[tuple[str, ...]] = frozenset()
+    features: frozenset[int] = frozenset()
+    failures: frozenset[tuple[str, int, str]] = frozenset()
+    offset: int = 0
+
+
+@attrs.frozen(eq=False)
+class Kept:
+    """A program that is worth more: the pass changed it, or got further in it.
+
+    Attributes:
+        program: it.
+        points: what of the pass ran for the first time.
+        is_changed: whether the pass changed it.
+        shape: its operations, and how many extents it has, by which alike programs are told.
+    """
+
+    program: StoredProgram
+    points: frozenset[Point]
+    is_changed: bool
+    shape: tuple[str, ...]
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """A program that the pass got wrong.
+
+    Attributes:
+        number: which one of the task.
+        program: it; as it was given, where it was.
+        kind: what is wrong.
+        message: the same in words.
+        stage: which pass of the pipeline.
+        inputs: the inputs that it shows on.
+        after: the text of the program after the pass.
+    """
+
+    number: int
+    program: StoredProgram | Program
+    kind: Kind
+    message: str
+    stage: int
+    inputs: Mapping[str, NDArray[Any]]
+    after: str
+
+
+@attrs.define(eq=False)
+class Outcome:
+    """What came out of a task.
+
+    Attributes:
+        tried: how many programs the pass was run on.
+        changed: how many of them it changed.
+        skipped: how many could not be evaluated.
+        runs: on how many sets of inputs programs were evaluated before and after.
+        kept: programs that are worth more.
+        ops: how often each operation was in a program that the pass changed.
+        wirings: how often each wiring of small programs was.
+        reached: what of the pass ran for the first time, for programs that are not kept.
+        found: a program that the pass got wrong.
+        stop: where the enumeration stopped; None when it had nothing left.
+        evaluated: shapes of programs that were evaluated on all inputs.
+        features: pairs of features of programs that the pass changed.
+        edits: how many edits of the one program were made; None when there are no more.
+    """
+
+    tried: int = 0
+    changed: int = 0
+    skipped: int = 0
+    runs: int = 0
+    kept: list[Kept] = attrs.field(factory=list[Kept])
+    ops: Counter[str] = attrs.field(factory=lambda: Counter[str]())
+    wirings: Counter[str] = attrs.field(factory=lambda: Counter[str]())
+    reached: frozenset[Point] = frozenset()
+    found: Found | None = None
+    stop: small_scope.Position | None = None
+    evaluated: set[tuple[str, ...]] = attrs.field(factory=set[tuple[str, ...]])
+    features: set[int] = attrs.field(factory=set[int])
+    edits: int | None = None
+
+
+def crash(kind: Kind, stage: int, message: str) -> tuple[str, int, str] | None:
+    """By which crashes are known: what is wrong but for numbers and names; None where only answers are wrong."""
+    if kind in ("answer", "nondeterministic"):
+        return None
+    return kind, stage, _VARYING.sub("_", message)[:80]
+
+
+_VARYING = re.compile(r"[0-9]+|'[^']*'|%[^ ]*|[(<{\[].*")
+
+
+def work(task: Task) -> Outcome:
+    """Does a task, until it is done or the pass gets a program wrong."""
+    return _Worker(task).run()
+
+
+class _Worker:
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.session = task.session
+        self.rng = random.Random(task.seed)
+        self.tracer = Tracer(self.session.source.files, reached=set(task.reached))
+        self.outcome = Outcome()
+        self._shapes: set[tuple[str, ...]] = set()
+        self._evaluated: set[tuple[str, ...]] = set(task.evaluated)
+        self._features: set[int] = set(task.features)
+
+    def run(self) -> Outcome:
+        sources: Mapping[SourceName, Any] = {
+            "given": self._given,
+            "fragments": self._given,
+            "small": self._small,
+            "pattern": self._instances,
+            "templates": self._templates,
+            "grown": self._grown,
+            "neighbours": self._neighbours,
+            "mutants": self._mutants,
+            "drawn": self._drawn,
+        }
+        programs: Iterator[tuple[Program, str]] = sources[self.task.source]()
+        for program, wiring in programs:
+            self._consider(program, wiring)
+            if self.outcome.found is not None or self.outcome.tried >= self.task.count:
+                break
+        return self.outcome
+
+    # --- judging ---------------------------------------------------------------------------------------------------
+
+    def _consider(self, program: Program, wiring: str) -> None:
+        outcome = self.outcome
+        outcome.tried += 1
+        verdict = self._judge(program)
+        if verdict is None:
+            outcome.skipped += 1
+            return
+        new = self.tracer.newest
+        outcome.changed += verdict.changed
+        shape: tuple[str, ...] = ()
+        if verdict.changed:
+            shape = _shape(program)
+            outcome.ops.update(dict.fromkeys((op.name for op in program.main.walk()), 1))
+            outcome.wirings[wiring] += bool(wiring)
+        is_new_shape = verdict.changed and shape not in self._shapes
+        failure = verdict.failure
+        if failure is not None and crash(failure.kind, failure.index, failure.message) in self.task.failures:
+            outcome.reached |= new
+            return
+        if verdict.changed and failure is None and self.task.source != "given":
+            pairs = feature_pairs(program, self.session.material.direction.ops)
+            is_new_shape |= len(pairs - self._features) >= _NEW_PAIRS
+            self._features |= pairs
+            outcome.features |= pairs
+        if verdict.failure is None and (new or is_new_shape) and self.task.source == "given":
+            outcome.reached |= new
+        elif verdict.failure is None and (new or is_new_shape):
+            self._shapes.add(shape)
+            outcome.kept.append(Kept(StoredProgram.of(program), new, verdict.changed, shape))
+            for _ in range(_MORE_RUNS * bool(new) * verdict.changed):
+                again = self._judge(program)
+                verdict = again or verdict
+                if verdict.failure is not None:
+                    break
+        failure = verdict.failure
+        if failure is not None:
+            outcome.reached |= new
+            stored = program if self.task.source == "given" else StoredProgram.of(program)
+            outcome.found = Found(
+                outcome.tried - 1, stored, failure.kind, failure.message, failure.index, failure.inputs, failure.after
+            )
+
+    def _judge(self, program: Program) -> Verdict | None:
+        """None for a program that cannot be evaluated."""
+        is_given = self.task.source == "given"
+        seed = self.task.seed if is_given else self.rng.randrange(1 << 30)
+        stages, promises = self.session.stages, self.session.promises
+        try:
+            verdict = judge(
+                program,
+                stages,
+                promises,
+                lambda: self._sets(program, seed),
+                watch=self.tracer.run,
+                max_steps=MAX_STEPS if is_given else _MAX_STEPS,
+            )
+        except (EvaluationError, IrError):
+            if is_given:
+                raise
+            return None
+        self.outcome.runs += verdict.runs
+        return verdict
+
+    def _sets(self, program: Program, seed: int) -> Sequence[InputSet]:
+        """All sets of inputs for the first program of a shape, some for those that are like it."""
+        sets = tuple(input_sets(program, seed))
+        shape = _shape(program)
+        if shape not in self._evaluated:
+            self._evaluated.add(shape)
+            self.outcome.evaluated.add(shape)
+            return sets
+        first, others = sets[:_FIRST_SETS], sets[_FIRST_SETS:]
+        return (*first, *random.Random(seed).sample(others, min(len(others), _MORE_SETS)))
+
+    # --- sources ---------------------------------------------------------------------------------------------------
+
+    def _given(self) -> Iterator[tuple[Program, str]]:
+        return ((program, "") for program in _read(self.task.programs))
+
+    def _small(self) -> Iterator[tuple[Program, str]]:
+        candidates = self.session.small_programs(self.task.start)
+        for candidate in candidates:
+            self.outcome.stop = candidate.position
+            if self.outcome.tried + 1 >= self.task.count:
+                self.session.keep_small_programs(self.outcome.stop, candidates)
+            yield candidate.program, candidate.wiring
+            if self.rng.random() < _EQUAL and self.outcome.tried + 1 < self.task.count:
+                equal = with_equal_extents(candidate.program, self.rng, self.session.material)
+                if equal is not None:
+                    yield equal, candidate.wiring
+
+    def _instances(self) -> Iterator[tuple[Program, str]]:
+        """Programs that the rules of the pass match, or of the shapes that its code asks for; half of them edited."""
+        rules, shapes, material = self.session.source.rules, self.session.shapes, self.session.material
+        ways = [*(functools.partial(instance, rule) for rule in rules)]
+        ways += [functools.partial(instance_of_shape, shape) for shape in shapes]
+        for number in range(self.task.count if ways else 0):
+            way = ways[(self.task.seed + number) % len(ways)]
+            program = way(self.rng, material)
+            if program is not None and number % 3 == 2:
+                program = mutate(program, self.rng, material) or program
+            if program is not None:
+                yield program, ""
+
+    def _templates(self) -> Iterator[tuple[Program, str]]:
+        material = self.session.material
+        wanted = templates(material)
+        for number in range(self.task.count):
+            chosen = wanted if wanted and self.rng.random() < 0.9 else all_templates()
+            template = chosen[number % len(chosen)]
+            program = from_template(template, empty_program(), self.rng, material)
+            if program is not None and self.rng.random() < 0.2:
+                program = mutate(program, self.rng, material) or program
+            if program is not None:
+                yield program, template.__name__.replace("_", " ")
+
+    def _grown(self) -> Iterator[tuple[Program, str]]:
+        for _ in range(self.task.count):
+            program = grow_program(empty_program(), self.rng, self.session.material)
+            if program is not None:
+                yield program, ""
+
+    def _neighbours(self) -> Iterator[tuple[Program, str]]:
+        """Small edits of a program, but for those that show nothing that was not seen before."""
+        wanted = self.session.material.direction.ops
+        for parent in _read(self.task.programs):
+            order = random.Random(zlib.crc32(str(parent).encode()))
+            self.outcome.edits = self.task.offset
+            for number, program in neighbours(parent, order, self.session.material, self.task.offset):
+                self.outcome.edits = number + 1
+                if number - self.task.offset > _EDITS * self.task.count:
+                    return
+                pairs = feature_pairs(program, wanted)
+                if pairs <= self._features:
+                    continue
+                self._features |= pairs
+                self.outcome.features |= pairs
+                yield program, ""
+            self.outcome.edits = None
+
+    def _mutants(self) -> Iterator[tuple[Program, str]]:
+        parents = _read(self.task.programs)
+        if not parents:
+            return
+        material = attrs.evolve(self.session.material, donors=parents)
+        for number in range(self.task.count):
+            mutant = mutate(parents[number % len(parents)], self.rng, material)
+            if mutant is not None:
+                yield mutant, ""
+
+    def _drawn(self) -> Iterator[tuple[Program, str]]:
+        if not HAS_HYPOTHESIS:
+            return
+        drawn: Sequence[Program] = importlib.import_module("tx8ir.testing.fuzzing.drawn").draw(
+            self.rng.randrange(1 << 30), (self.task.count + 1) // 2, self.session.promises
+        )
+        for program in drawn:
+            yield program, ""
+            with detached():
+                mutant = mutate(program, self.rng, self.session.material)
+            if mutant is not None:
+                yield mutant, ""
+
+
+def _read(programs: Iterable[StoredProgram | Program]) -> tuple[Program, ...]:
+    return tuple(_parsed(p) if isinstance(p, StoredProgram) else p for p in programs)
+
+
+@functools.lru_cache(maxsize=512)
+def _parsed(stored: StoredProgram) -> Program:
+    """The program; it is copied before anything changes it."""
+    return stored.program()
+
+
+def _shape(program: Program) -> tuple[str, ...]:
+    """The operations of a program, how many extents differ, and its element types, by which alike programs are told."""
+    values = [r for op in program.main.walk() for r in (*op.operands, *op.results)]
+    elements = sorted({str(v.type.element) for v in values if isinstance(v.type, RankedTensor)})
+    return (*sorted(op.name for op in program.main.walk()), f"{len(extents(program))} extents", *elements)

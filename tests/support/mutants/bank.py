@@ -1,0 +1,41 @@
+"""The bank: compiler passes that are wrong as passes of real compilers have been, to measure oracle and fuzzer with.
+
+It was drawn up without looking at the generators of programs (`tx8ir.testing.programs`), nor at the passes they were
+developed against. Each mutant is competent work with one oversight, from the bug list of a compiler (`citation`), and
+comes with a `witness` on which it is wrong. The half "held-out" is for measuring: who improves the generators looks at
+results on "development" alone.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from . import (
+    branches,
+    calls,
+    comparisons,
+    elementwise,
+    integers,
+    linear,
+    loops,
+    norms,
+    parameters,
+    reductions,
+    shapes,
+    storage,
+    types,
+    windows,
+)
+from .mutant import Half, Mutant
+
+_AREAS: Final = (
+    elementwise, integers, comparisons, types, shapes, reductions, windows, norms, linear, loops, branches, calls,
+    storage, parameters,
+)  # fmt: skip
+
+MUTANTS: Final[tuple[Mutant, ...]] = tuple(mutant for area in _AREAS for mutant in area.AREA.mutants)
+
+
+def half(which: Half) -> tuple[Mutant, ...]:
+    """One half of the bank."""
+    return tuple(mutant for mutant in MUTANTS if mutant.half == which)

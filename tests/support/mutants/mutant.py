@@ -1,0 +1,130 @@
+"""What a mutant is: a compiler pass with one mistake, where the mistake is from, and a program that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, TypeAlias
+
+import attrs
+
+from tx8ir.core import Program
+from tx8ir.transforms import Pass, Promise, RewritePattern, rewrite_greedily
+
+Form: TypeAlias = Literal["function", "pass", "rule"]
+"""How it is written: a function of a program, a `Pass`, or patterns that the greedy driver applies."""
+Half: TypeAlias = Literal["development", "held-out"]
+Case: TypeAlias = "tuple[Program, Mapping[str, Any] | None]"
+"""A program, and inputs; None: those that the oracle draws."""
+
+
+@attrs.frozen(eq=False)
+class Mutant:
+    """A broken pass.
+
+    Attributes:
+        name: what the pass is called.
+        pass_: what the oracle is given: a function of a program, or a `Pass`.
+        promise: what it claims to keep.
+        citation: the bug of a real compiler that it has, or the paper that describes such bugs.
+        mistake: what is wrong with it, in one line.
+        area: what kind of operations it concerns.
+        form: how it is written.
+        special_value: whether it is right on ordinary numbers: wrong on NaN, infinities, zeros of one sign, subnormal
+            or overflowing numbers, or the ends of an integer format alone.
+        witness: makes a smallest program, and inputs, on which it is wrong.
+        control: makes a program that it changes rightly; None where there is nothing to show.
+        half: which half of the bank it is in; the results of the held-out one are for no one who improves the fuzzer.
+    """
+
+    name: str
+    pass_: Pass | Callable[[Program], object]
+    promise: Promise
+    citation: str
+    mistake: str
+    area: str
+    form: Form
+    special_value: bool
+    witness: Callable[[], Case]
+    control: Callable[[], Case] | None = None
+    half: Half = "development"
+
+
+class Area:
+    """Collects the mutants of one area, and assigns each to a half, in turn.
+
+    Args:
+        name: of the area.
+        first: the half of the first mutant.
+    """
+
+    def __init__(self, name: str, first: Half = "development") -> None:
+        self.name = name
+        self.mutants: list[Mutant] = []
+        other: Half = "held-out" if first == "development" else "development"
+        self._halves: tuple[Half, Half] = (first, other)
+
+    def _add(
+        self,
+        name: str,
+        subject: Pass | Callable[[Program], object],
+        form: Form,
+        promise: Promise,
+        *,
+        citation: str,
+        mistake: str,
+        witness: Callable[[], Case],
+        control: Callable[[], Case] | None,
+        special_value: bool,
+    ) -> None:
+        half = self._halves[len(self.mutants) % 2]
+        self.mutants.append(
+            Mutant(
+                name, subject, promise, citation, mistake, self.name, form, special_value, witness, control, half
+            )
+        )  # fmt: skip
+
+    def mutant(
+        self,
+        *,
+        citation: str,
+        mistake: str,
+        witness: Callable[[], Case],
+        control: Callable[[], Case] | None = None,
+        promise: Promise = Promise.BITS,
+        special_value: bool = False,
+    ) -> Callable[[Any], Any]:
+        """Decorator: a function of a program, or a class of passes (which says its own promise), as a mutant."""
+
+        def register(subject: Any) -> Any:
+            given: dict[str, Any] = {"citation": citation, "mistake": mistake, "witness": witness}
+            given |= {"control": control, "special_value": special_value}
+            if isinstance(subject, type):
+                instance: Pass = subject()
+                self._add(instance.name, instance, "pass", instance.promise, **given)
+            else:
+                self._add(subject.__name__.replace("_", "-"), subject, "function", promise, **given)
+            return subject
+
+        return register
+
+    def rules(
+        self,
+        name: str,
+        *patterns: RewritePattern[Any],
+        citation: str,
+        mistake: str,
+        witness: Callable[[], Case],
+        control: Callable[[], Case] | None = None,
+        promise: Promise = Promise.BITS,
+        special_value: bool = False,
+    ) -> None:
+        """Registers patterns, applied greedily, as a mutant."""
+
+        def apply(program: Program) -> None:
+            rewrite_greedily(program.module, patterns, fold=False, by=name)
+
+        apply.__name__ = name.replace("-", "_")
+        self._add(
+            name, apply, "rule", promise, citation=citation, mistake=mistake, witness=witness, control=control,
+            special_value=special_value,
+        )  # fmt: skip
