@@ -2,6 +2,7 @@
 #   make demo          compile and simulate the bundled models, checked against references
 #   make test          format, lint, types, import rules, test suites (what CI runs)
 #   make test-nightly  long property tests and tests marked `nightly`
+#   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make bench         benchmarks
 #   make lint | format | docs | clean
 
@@ -15,6 +16,7 @@ STAMP := $(VENV)/.stamp
 BENCH_STAMP := $(VENV)/.stamp-bench
 WORKERS ?= 2
 PYTEST_ARGS ?=
+FUZZ_SEED ?= 0
 
 # One BLAS thread per test worker: two workers on two cores.
 TEST_ENV := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
@@ -68,12 +70,17 @@ format: $(STAMP)
 
 .PHONY: test
 test: lint
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=ci --suite-budgets $(PYTEST_ARGS)
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=ci --suite-times $(PYTEST_ARGS)
 
 .PHONY: test-nightly
 test-nightly: $(STAMP)
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=nightly -m "nightly or not nightly" \
 		-o timeout=7200 $(PYTEST_ARGS)
+
+.PHONY: fuzz
+fuzz: $(STAMP)
+	PYTHONPATH=tests $(TEST_ENV) $(BIN)/python -m support.campaign texts --count 1000000 --seed $(FUZZ_SEED)
+	PYTHONPATH=tests $(TEST_ENV) $(BIN)/python -m support.campaign folders --count 20000 --seed $(FUZZ_SEED)
 
 # Each benchmark is a target of its own and runs when its file exists.
 BENCHMARKS := $(patsubst benchmarks/bench_%.py,bench-%,$(sort $(wildcard benchmarks/bench_*.py)))

@@ -15,8 +15,8 @@ import tx8ir
 from tx8ir.core import Program
 from tx8ir.executable import CompileOptions
 from tx8ir.frontends import onnx
-from tx8ir.transforms import PREPARATION, PassManager
-from tx8ir.transforms.instrumentation import OpCounts, count_operations
+from tx8ir.transforms import PREPARATION, Pass, PassManager
+from tx8ir.transforms.instrumentation import OpCountChange, OpCounts, count_operations
 
 MODELS = Path(__file__).parents[1] / "tests" / "data" / "models"
 NETWORKS = ("gpt2", "resnet18")
@@ -36,17 +36,21 @@ def steps() -> Iterator[str]:
     """Operations before and after each pass that changes their number in one of the networks."""
     yield "| pass | " + " | ".join(NETWORKS) + " | changes |"
     yield "|---|" + "---:|" * len(NETWORKS) + "---|"
-    counts: list[OpCounts] = []
-    for network in NETWORKS:
-        counts.append(OpCounts())
-        PassManager.parse("prepare").run(load(network), instruments=[counts[-1]])
-    yield f"| (as imported) | {' | '.join(str(sum(c.changes[0].before.values()) - 1) for c in counts)} | |"
-    for index, name in enumerate(PREPARATION):
-        changes = [c.changes[index] for c in counts]
-        if any(change.before != change.after for change in changes):
-            after = " | ".join(str(sum(change.after.values()) - 1) for change in changes)
-            said = (str(change).partition("(")[2].rstrip(")") for change in changes)
+    programs = [load(network) for network in NETWORKS]
+    yield f"| (as imported) | {' | '.join(str(size(program)) for program in programs)} | |"
+    for name, stage in zip(PREPARATION, PassManager.parse("prepare").passes, strict=True):
+        changes = [change(program, stage) for program in programs]
+        if any(made.before != made.after for made in changes):
+            after = " | ".join(str(sum(made.after.values()) - 1) for made in changes)
+            said = (str(made).partition("(")[2].rstrip(")") for made in changes)
             yield f"| `{name}` | {after} | {'; '.join(dict.fromkeys(filter(None, said)))} |"
+
+
+def change(program: Program, stage: Pass) -> OpCountChange:
+    """What one stage does to a program."""
+    counts = OpCounts()
+    PassManager((stage,)).run(program, instruments=[counts])
+    return counts.changes[-1]  # the passes of a nest come before the nest
 
 
 def networks() -> Iterator[str]:

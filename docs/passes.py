@@ -25,7 +25,7 @@ def text() -> str:
 
 def _page() -> Iterator[str]:
     passes = {name: cls for name, cls in all_passes().items() if cls.__module__.startswith("tx8ir.")}
-    stages = [stage.name for stage in pipeline().passes]
+    stages = [stage.title for stage in pipeline().passes]
     yield "# Passes\n"
     yield "Written by `python docs/passes.py` from the classes that define them; `tx8ir opt --list` prints them too.\n"
     yield f"`tx8ir.compile` runs, in this order, {', '.join(f'`{name}`' for name in stages)}:"

@@ -219,7 +219,7 @@ def test_inputs_that_are_one_array(run: Run, model: Path, tmp_path: Path) -> Non
 
 def test_pickled_inputs_are_not_unpickled(run: Run, model: Path, tmp_path: Path) -> None:
     data = save_data(tmp_path / "data.npz", x=np.array([object()]))
-    refused(run("run", model, "--inputs", data), "data.npz", "allow_pickle=False")
+    refused(run("run", model, "--inputs", data), "data.npz", "holds Python objects, expected numbers")
 
 
 @pytest.mark.parametrize("arguments", [("run", "m.onnx"), ("print", "m.mlir"), ("compile", "m.onnx", "-o", "out")])

@@ -241,7 +241,7 @@ def test_an_invalid_program_passes_without_verification(opt: Opt) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["missing.mlir"], "No such file or directory: 'missing.mlir'"),
+        (["missing.mlir"], "missing.mlir: expected a file of IR text, found nothing there"),
         (["a.mlir", "--explain", "no_such"], "no pattern is named 'no_such'; patterns are add_zero, "),
         (["a.mlir", "-o", "no/such/folder"], "No such file or directory"),
         (["missing.onnx"], "no such file: missing.onnx"),

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from . import transforms as transforms
     from . import viz as viz
     from .core.program import Program, parse
-    from .executable import CompileOptions, Executable, InputError, compile
+    from .executable import CompileOptions, Executable, InputError, RangeError, compile
 
 __version__ = "0.1.0"
-__all__ = ["CompileOptions", "Executable", "InputError", "Program", "compile", "parse"]
+__all__ = ["CompileOptions", "Executable", "InputError", "Program", "RangeError", "compile", "parse"]
 
 # What notebooks show comes from a room that nothing else of the IR needs.
 register_renderer_lazily(f"{__name__}.viz.notebook")
@@ -29,6 +29,7 @@ _LAZY = {
     "CompileOptions": "executable",
     "Executable": "executable",
     "InputError": "executable",
+    "RangeError": "executable",
     "Program": "core.program",
     "compile": "executable",
     "parse": "core.program",

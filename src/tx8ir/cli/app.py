@@ -15,6 +15,7 @@ from rich.text import Text
 from tx8ir.backend.target_options import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import load_program, read_data, write_data
+from tx8ir.cli.fuzz import fuzz
 from tx8ir.cli.opt import opt
 from tx8ir.executable import CompileOptions, Dtype, Executable, InputError, compile, lower
 from tx8ir.target.chip import TX8, Target
@@ -178,6 +179,7 @@ def print_command(
 
 
 app.command("opt")(opt)
+app.command("fuzz")(fuzz)
 
 
 def _compile_options(dtype: DtypeOption | None) -> CompileOptions:

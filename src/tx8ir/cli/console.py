@@ -19,6 +19,7 @@ from tx8ir.viz import Table
 
 EXIT_CHECK_FAILED = 1
 EXIT_WRONG_INPUT = 2
+EXIT_NOT_TESTED = 3
 
 _PATIENCE_SECONDS = 2.0
 

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import lzma
+import math
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import IrError, Program, parse
+from tx8ir.core import IrError, LoadError, MissingFileError, Program, parse
+from tx8ir.core.files import regular_size
 from tx8ir.executable import InputError, Signature
 from tx8ir.frontends import onnx
 
 _TEXT_SUFFIXES = (".mlir", ".txt")
+_MAX_RANK: Final = 64
+_DEFLATE_RATIO: Final = 1100
+"""No deflated byte stands for more; what claims more is made to exhaust memory."""
+_SMALL: Final = 1 << 16
+# What `zipfile` and its decompressors raise about a damaged archive, an encrypted one, or an unknown compression.
+_NOT_AN_ARCHIVE: Final = (
+    ValueError, EOFError, OSError, RuntimeError, NotImplementedError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+    struct.error,
+)  # fmt: skip
+# What Python's parser raises about the header of an array, which is a Python literal of at most 10,000 characters.
+_NO_HEADER: Final = (SyntaxError, tokenize.TokenError, RecursionError, MemoryError)
 
 
 def is_text(path: Path) -> bool:
@@ -26,7 +43,7 @@ def is_text(path: Path) -> bool:
 def load_program(path: Path) -> Program:
     """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), or else an ONNX model.
 
-    Raises `IrError` when the content cannot be read as that, `OSError` when the file cannot be read at all.
+    Raises `IrError`: `LoadError` when the file cannot be read at all, others when its content is something else.
     """
     if path.is_dir():
         return Program.load(path)
@@ -55,18 +72,7 @@ def read_data(path: Path | None, signature: Signature) -> Data:
     """
     if path is None:
         return Data({}, {})
-    if not path.exists():
-        raise InputError(f"no such file: {path}")
-    arrays: dict[str, NDArray[Any]] | None = None
-    try:
-        loaded: Any = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.lib.npyio.NpzFile):
-            with loaded:
-                arrays = {key: loaded[key] for key in loaded.files}
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise InputError(f"{path} cannot be read as an .npz archive: {error}") from error
-    if arrays is None:
-        raise InputError(f"{path} is a single array; expected an .npz archive of named arrays")
+    arrays = _read_arrays(path)
     names = {port.name for port in signature.inputs}
     outputs = [port.name for port in signature.outputs]
     inputs: dict[str, NDArray[Any]] = {}
@@ -86,6 +92,58 @@ def read_data(path: Path | None, signature: Signature) -> Data:
                 f"a reference (out_I or ref64_I with I < {len(outputs)})"
             )
     return Data(inputs, references)
+
+
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+    """The arrays of an .npz archive by name. Nothing is unpacked before its size is known to be right."""
+    try:
+        regular_size(path, "an .npz archive")
+    except MissingFileError:
+        raise InputError(f"no such file: {path}") from None
+    except LoadError as error:
+        raise InputError(error.message) from error
+    if _is_single_array(path):
+        raise InputError(f"{path} is a single array; expected an .npz archive of named arrays")
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            for info in archive.infolist():
+                arrays[info.filename.removesuffix(".npy")] = _read_member(archive, info)
+    except _NOT_AN_ARCHIVE as error:
+        raise InputError(f"{path} cannot be read as an .npz archive: {error}") from error
+    return arrays
+
+
+def _is_single_array(path: Path) -> bool:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(6) == np.lib.format.MAGIC_PREFIX
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """One array. Raises ValueError and what `zipfile` raises."""
+    if info.file_size > _DEFLATE_RATIO * info.compress_size + _SMALL:
+        raise ValueError(
+            f"member '{info.filename}' claims {info.file_size} bytes, more than its {info.compress_size} hold"
+        )
+    with archive.open(info) as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"member '{info.filename}' has version {version} of the array format, expected 1.0 or 2.0")
+        read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        try:
+            shape, _, dtype = read(stream)
+        except _NO_HEADER as error:
+            raise ValueError(f"the header of member '{info.filename}' describes no array: {error}") from error
+        if dtype.hasobject:
+            raise ValueError(f"member '{info.filename}' holds Python objects, expected numbers")
+        taken = stream.tell() + math.prod(shape) * dtype.itemsize
+        if len(shape) > _MAX_RANK or taken != info.file_size:
+            raise ValueError(f"member '{info.filename}' has {info.file_size} bytes, its header asks for {taken}")
+    with archive.open(info) as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
 
 
 def write_data(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:

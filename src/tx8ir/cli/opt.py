@@ -17,6 +17,7 @@ from tx8ir.cli.data import is_text, load_program
 from tx8ir.cli.diagnostics import diagnostic
 from tx8ir.core import IrError, Operation, Program, default_context, print_op
 from tx8ir.core.parser import parse_op
+from tx8ir.core.program import read_text
 from tx8ir.executable import InputError
 from tx8ir.interpreter import EvaluationError
 from tx8ir.testing.observe import Promise
@@ -43,6 +44,7 @@ class PromiseOption(enum.Enum):
     BITS = "bits"
     VALUES = "values"
     ROUNDING = "rounding"
+    NO_NANS = "no-nans"
     FORMATS = "formats"
 
 
@@ -212,7 +214,7 @@ def _read(file: str, *, split_pieces: bool, errors: Errors) -> Sequence[Piece | 
     if file == "-":
         name, text = "<stdin>", sys.stdin.read()
     else:
-        name, text = file, Path(file).read_text(encoding="utf-8")
+        name, text = file, read_text(file)
     errors.texts[name] = text
     return split(text, name) if split_pieces else [Piece(name, text)]
 

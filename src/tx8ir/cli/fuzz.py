@@ -1,0 +1,134 @@
+"""`tx8ir fuzz`: looks for programs that passes get wrong."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Generator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_NOT_TESTED, StageProgress, console, user_errors
+from tx8ir.cli.opt import PromiseOption
+from tx8ir.executable import InputError
+from tx8ir.testing import FuzzResult
+from tx8ir.testing import fuzz as fuzz_pass
+from tx8ir.testing.counterexample import PassLike
+from tx8ir.testing.observe import Promise
+
+
+def fuzz(
+    passes: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PASS...",
+            help='a pass or pipeline ("canonicalize,cse"), or a Python object: package.module:name, or file.py:name',
+        ),
+    ],
+    seconds: Annotated[float, typer.Option(help="how long to look, for each PASS")] = 60.0,
+    examples: Annotated[int | None, typer.Option(help="how many programs to try instead, for each PASS")] = None,
+    seed: Annotated[int, typer.Option(help="decides what is tried")] = 0,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="how many processes look; they find the same")] = 1,
+    failures: Annotated[int, typer.Option(help="stop after so many different counterexamples of a PASS")] = 1,
+    promise: Annotated[
+        PromiseOption | None, typer.Option("--promise", help="what each PASS is held to; else to its own promise")
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="DIR", help="where a script for each counterexample is written")
+    ] = Path("counterexamples"),
+) -> None:
+    """Look for programs that each PASS gets wrong: on its own, without a program.
+
+    A counterexample is reduced, printed, and written as a script that fails in the same way.
+
+    Exit status: 0 when nothing was found, 1 when something was, 3 when a PASS was not tested because it changed no
+    program, 2 when the request was wrong.
+    """
+    results: list[FuzzResult] = []
+    screen = console()
+    with user_errors(StageProgress()):
+        subjects = [(name, _subject(name)) for name in passes]
+        with _executor(jobs) as executor:
+            for name, subject in subjects:
+                result = fuzz_pass(
+                    subject,
+                    seconds=seconds,
+                    examples=examples,
+                    seed=seed,
+                    promise=None if promise is None else Promise(promise.value),
+                    executor=executor,
+                    failures=failures,
+                    progress=_Progress(name),
+                )
+                results.append(result)
+                _show(name, result, out)
+    if any(not result.passed for result in results):
+        raise typer.Exit(EXIT_CHECK_FAILED)
+    if any(not result.tested for result in results):
+        screen.print(Text("not tested: see above", style="bold red"))
+        raise typer.Exit(EXIT_NOT_TESTED)
+
+
+def _show(name: str, result: FuzzResult, out: Path) -> None:
+    screen = console()
+    screen.print(f"{name}: {result}", markup=False, soft_wrap=True)
+    for number, found in enumerate(result.counterexamples):
+        out.mkdir(parents=True, exist_ok=True)
+        stem = re.sub(r"\W+", "-", name).strip("-")[:60]
+        path = out / f"{stem}-{number}.py"
+        path.write_text(found.script, encoding="utf-8")
+        screen.print(f"\n{found.failure.stage.name}: to run it again: python {path}", markup=False, soft_wrap=True)
+
+
+class _Progress:
+    """Says on stderr, on a terminal, how far it is."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._console = console(stderr=True)
+
+    def __call__(self, result: FuzzResult) -> None:
+        if self._console.is_terminal:
+            text = f"{self._name}: {result.programs} programs, {result.changed} changed"
+            self._console.print(text, end="\r", markup=False)
+
+
+def _subject(text: str) -> PassLike:
+    """The pass that a word of the command line means.
+
+    Raises:
+        InputError: a Python object that cannot be found.
+    """
+    place, colon, name = text.rpartition(":")
+    if not colon or not re.fullmatch(r"[\w.]+", name) or not re.fullmatch(r"[^{}(),]+", place):
+        return text
+    path = Path(place)
+    if path.suffix == ".py":
+        if not path.is_file():
+            raise InputError(f"{place} is no file")
+        sys.path.insert(0, str(path.resolve().parent))
+        place = path.stem
+    try:
+        found: object = importlib.import_module(place)
+        for part in name.split("."):
+            found = getattr(found, part)
+    except (ImportError, AttributeError) as error:
+        raise InputError(f"{text} cannot be found: {error}") from error
+    if isinstance(found, type):
+        found = found()
+    return found  # pyright: ignore[reportReturnType]  `fuzz` checks it
+
+
+@contextmanager
+def _executor(jobs: int) -> Generator[Executor | None]:
+    if jobs < 2:
+        yield None
+        return
+    with ProcessPoolExecutor(jobs) as executor:
+        yield executor
