@@ -1,0 +1,27 @@
+"""Axes: what every backend op iterates over, declared once per op, and everything that follows from it.
+
+`declaration_of(op)` is the declaration: the axes of the op and the maps from them to operands and results. `slices`,
+`cuts`, `sharing` and `volume` are functions of one declaration; `group` unifies the declarations of the ops of a group
+into one iteration space, and `strategy`, `tiles`, `demand`, `residency` and `traffic` say what a choice of cuts of that
+space reads, keeps and moves. Importing the package attaches the declarations to the op classes.
+
+Sources: the indexing maps and iterator types of MLIR's linalg dialect; the factors of Shardy's op-sharding rules.
+"""
+
+from __future__ import annotations
+
+from . import contraction, convolution, elementwise, movement, normalization, reduction
+from .axis import Axis, AxisKind
+from .combination import Combination
+from .declaration import Declaration
+from .interface import Axes, declaration_of
+from .maps import Along, CutError, Interval, Shifted, Window
+from .slices import OpSlices, TensorSlice, slices
+
+MODELS = (contraction, convolution, elementwise, movement, normalization, reduction)
+"""The modules whose import declares the axes of op classes."""
+
+__all__ = [
+    "Along", "Axes", "Axis", "AxisKind", "Combination", "CutError", "Declaration", "Interval", "MODELS", "OpSlices",
+    "Shifted", "TensorSlice", "Window", "declaration_of", "slices",
+]  # fmt: skip
