@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -10,7 +11,21 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tx8ir.core import Block, NoneType, Operation, ScalarType, Type, VTensorType, bf16, f16, f32, i8, i32
+from tx8ir.core import (
+    Block,
+    NoneType,
+    Operation,
+    ScalarType,
+    Type,
+    Value,
+    VTensorType,
+    bf16,
+    detached,
+    f16,
+    f32,
+    i8,
+    i32,
+)
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation, ReduceFunction
 
@@ -259,3 +274,126 @@ COMPUTED = tuple(_MAKERS)
 def samples(draw: Draw, kind: type[Operation]) -> Sample:
     """An op of a class, with arrays."""
     return _MAKERS[kind](kind, draw)
+
+
+# --- groups ----------------------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class GroupSample:
+    """Ops in order, the values of them that are stored, and arrays for the values that nothing gives."""
+
+    ops: tuple[Operation, ...]
+    stores: tuple[Value, ...]
+    arrays: Mapping[Value, Array]
+
+
+@st.composite
+def groups(draw: Draw, most: int = 5, kinds: Sequence[str] | None = None) -> GroupSample:
+    """A few connected ops on small fp32 tensors: unary, binary, product, transpose, reshape, reduce, softmax, …"""
+    with detached():
+        return _Group(draw).make(draw(st.integers(1, most)), kinds or _Group.KINDS)
+
+
+class _Group:
+    KINDS = (
+        "unary", "binary", "row", "gemm", "gemm", "transpose", "reshape", "reduce", "softmax", "slice", "concatenate",
+        "conv", "pool",
+    )  # fmt: skip
+
+    def __init__(self, draw: Draw) -> None:
+        self.draw = draw
+        self.ops: list[Operation] = []
+        self.values: list[Value] = []
+        self.none = tx8be.NoneOp().y
+
+    def make(self, count: int, kinds: Sequence[str]) -> GroupSample:
+        rank = self.draw(st.sampled_from([2, 3, 4] if "conv" in kinds else [2, 3]))
+        self.tensor(tuple(self.draw(st.sampled_from([1, 2, 3, 4, 6])) for _ in range(rank)))
+        while len(self.ops) < count:
+            x = self.values[-1] if self.draw(st.booleans()) else self.draw(st.sampled_from(self.values))
+            kind = self.draw(st.sampled_from(kinds))
+            made = getattr(self, kind)(x) or tx8be.ReluOp(x)
+            self.ops.append(made)
+            self.values.append(made.results[0])
+        read = {value for op in self.ops for value in op.operands}
+        ends = [op.results[0] for op in self.ops if op.results[0] not in read]
+        others = [op.results[0] for op in self.ops if op.results[0] in read]
+        more = self.draw(st.lists(st.sampled_from(others), max_size=1)) if others else []
+        given = {op.results[0] for op in self.ops}
+        arrays = {v: fill(v.type, i) for i, v in enumerate(self.values) if v not in given}
+        return GroupSample(tuple(self.ops), tuple(dict.fromkeys([*ends, *more])), arrays)
+
+    def tensor(self, shape: Shape) -> Value:
+        (value,) = Block([VTensorType(shape, f32)]).args
+        self.values.append(value)
+        return value
+
+    def shape(self, x: Value) -> Shape:
+        assert isinstance(x.type, VTensorType)
+        return x.type.shape
+
+    def of_shape(self, shape: Shape) -> Value:
+        """A value of the group of this shape, or a new operand."""
+        found = [v for v in self.values if self.shape(v) == shape]
+        return self.draw(st.sampled_from(found)) if found and self.draw(st.booleans()) else self.tensor(shape)
+
+    def unary(self, x: Value) -> Operation:
+        return self.draw(st.sampled_from([tx8be.ReluOp, tx8be.NegOp]))(x)
+
+    def binary(self, x: Value) -> Operation:
+        return self.draw(st.sampled_from([tx8be.AddOp, tx8be.MaxOp]))(x, self.of_shape(self.shape(x)))
+
+    def row(self, x: Value) -> Operation:
+        return tx8be.AddOp(x, self.of_shape(self.shape(x)[-1:]))
+
+    def gemm(self, x: Value) -> Operation | None:
+        shape = self.shape(x)
+        if len(shape) not in (2, 3):
+            return None
+        rhs = self.of_shape((shape[-1], self.draw(st.sampled_from([2, 3, 4]))))
+        if self.draw(st.booleans()) and len(shape) == 2:  # x @ transpose(x) and the like
+            return tx8be.GemmOp(x, self.of_shape(shape), self.none, self.none, transR=True)
+        return tx8be.GemmOp(x, rhs, self.none, self.none)
+
+    def transpose(self, x: Value) -> Operation:
+        return tx8be.TransposeOp(x, perm=tuple(self.draw(st.permutations(range(len(self.shape(x)))))))
+
+    def reshape(self, x: Value) -> Operation:
+        target = self.draw(factorings(math.prod(self.shape(x))))
+        return tx8be.ReshapeOp(x, y=VTensorType(target, f32))
+
+    def reduce(self, x: Value) -> Operation | None:
+        axes = list(tx8be.reduce_axes(len(self.shape(x))))
+        function = self.draw(st.sampled_from([ReduceFunction.SUM, ReduceFunction.MAX]))
+        return tx8be.ReduceOp(x, function=function, axes=self.draw(st.sampled_from(axes))) if axes else None
+
+    def softmax(self, x: Value) -> Operation | None:
+        return tx8be.SoftmaxOp(x) if self.shape(x) else None
+
+    def slice(self, x: Value) -> Operation:
+        starts = tuple(self.draw(st.integers(0, n - 1)) for n in self.shape(x))
+        ends = tuple(self.draw(st.integers(s + 1, n)) for s, n in zip(starts, self.shape(x), strict=True))
+        return tx8be.SliceOp(x, starts=starts, ends=ends)
+
+    def concatenate(self, x: Value) -> Operation | None:
+        shape = self.shape(x)
+        if not shape:
+            return None
+        axis = self.draw(st.integers(0, len(shape) - 1))
+        other = (*shape[:axis], self.draw(st.sampled_from([1, 2, 3])), *shape[axis + 1 :])
+        return tx8be.ConcatenateOp([x, self.of_shape(other)], axis=axis)
+
+    def conv(self, x: Value) -> Operation | None:
+        shape = self.shape(x)
+        if len(shape) != 4:
+            return None
+        window = _window(self.draw, *shape[1:3], dilated=True)
+        weight = self.of_shape((*window.pop("kernel"), self.draw(st.sampled_from([shape[3], 2])), shape[3]))
+        return tx8be.ConvOp(x, weight, self.none, self.none, **window)
+
+    def pool(self, x: Value) -> Operation | None:
+        shape = self.shape(x)
+        if len(shape) != 4:
+            return None
+        return tx8be.PoolOp(x, function=ReduceFunction.MAX, **_window(self.draw, *shape[1:3], dilated=False))

@@ -14,14 +14,26 @@ from . import contraction, convolution, elementwise, movement, normalization, re
 from .axis import Axis, AxisKind
 from .combination import Combination
 from .declaration import Declaration
+from .demand import GroupSlices, needs
+from .group import GroupSpace, group_space, space_of
 from .interface import Axes, declaration_of
 from .maps import Along, CutError, Interval, Shifted, Window
+from .residency import PartialResult, partial_results
+from .sharing import Sharing, sharing
 from .slices import OpSlices, TensorSlice, slices
+from .strategy import Cut, Strategy, check
+from .tiles import Loop, loops, step_part, steps, tile_part
+from .traffic import moved_bytes, repeating_loops, stored_bytes
+from .volume import work
 
 MODELS = (contraction, convolution, elementwise, movement, normalization, reduction)
 """The modules whose import declares the axes of op classes."""
 
 __all__ = [
-    "Along", "Axes", "Axis", "AxisKind", "Combination", "CutError", "Declaration", "Interval", "MODELS", "OpSlices",
-    "Shifted", "TensorSlice", "Window", "declaration_of", "slices",
+    "MODELS",
+    "Along", "Axes", "Axis", "AxisKind", "Combination", "CutError", "Declaration", "Interval", "OpSlices", "Shifted",
+    "TensorSlice", "Window", "declaration_of", "slices", "work",
+    "GroupSlices", "GroupSpace", "group_space", "needs", "space_of",
+    "Cut", "Loop", "PartialResult", "Sharing", "Strategy", "check", "loops", "moved_bytes", "partial_results",
+    "repeating_loops", "sharing", "step_part", "steps", "stored_bytes", "tile_part",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from tx8ir.backend.axes.combination import Array, Combination, Maximum, Minimum,
 from tx8ir.backend.axes.contraction import neural_finish, neural_step
 from tx8ir.backend.axes.declaration import Declaration
 from tx8ir.backend.axes.interface import Axes
-from tx8ir.backend.axes.maps import FIXED, Window
+from tx8ir.backend.axes.maps import FIXED, Along, Window, along
 from tx8ir.backend.axes.pieces import compute, element_of, piece
 from tx8ir.backend.axes.slices import OpSlices, TensorSlice
 from tx8ir.backend.axes.spaces import identity, optional_shape, shape_of
@@ -23,7 +23,23 @@ from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import ReduceFunction
 from tx8ir.target.formats import Format
 
-__all__ = ["ConvAxes", "PoolAxes", "extremum_or_sum", "sum_for_mean"]
+__all__ = ["ConvAxes", "PoolAxes", "extremum_or_sum", "sliding", "sum_for_mean"]
+
+
+def sliding(
+    axes: Sequence[Axis], output: int, kernel: int, *, stride: int, dilation: int, before: int, extent: int
+) -> Along | Window:
+    """The map of a dimension of `extent` positions that a window slides over.
+
+    It is the output axis itself where windows of one position visit each position in turn, and the kernel's axis
+    where one window without gaps is the whole dimension (a global pool).
+    """
+    outputs, taps = axes[output].extent, axes[kernel].extent
+    if taps == stride == 1 and before == 0 and outputs == extent:
+        return along(output, extent)
+    if outputs == dilation == 1 and before == 0 and taps == extent:
+        return along(kernel, extent)
+    return Window(output, kernel, stride, dilation, before, extent)
 
 
 def _pads(feature: TensorSlice | None) -> tuple[int, int, int, int]:
@@ -54,8 +70,18 @@ class ConvAxes(Model[tx8be.ConvOp], Axes):
         operands = (
             (
                 result[0],
-                Window(1, 4, op.strides[0], op.dilations[0], op.pads[0], feature[1]),
-                Window(2, 5, op.strides[1], op.dilations[1], op.pads[2], feature[2]),
+                *(
+                    sliding(
+                        axes,
+                        1 + i,
+                        4 + i,
+                        stride=op.strides[i],
+                        dilation=op.dilations[i],
+                        before=op.pads[2 * i],
+                        extent=feature[1 + i],
+                    )
+                    for i in range(2)
+                ),
                 *identity(axes, (reads,)),
             ),
             identity(axes, (4, 5, 3, 6)) if op.groups == 1 else (*identity(axes, (4, 5, 3)), FIXED),
@@ -92,8 +118,8 @@ class PoolAxes(Model[tx8be.PoolOp], Axes):
         result = identity(axes, range(4))
         feature = (
             result[0],
-            Window(1, 4, op.strides[0], 1, op.pads[0], height),
-            Window(2, 5, op.strides[1], 1, op.pads[2], width),
+            sliding(axes, 1, 4, stride=op.strides[0], dilation=1, before=op.pads[0], extent=height),
+            sliding(axes, 2, 5, stride=op.strides[1], dilation=1, before=op.pads[2], extent=width),
             result[3],
         )
         return Declaration(axes, (feature,), (result,), extremum_or_sum(op.function, element_of(op.x).format))

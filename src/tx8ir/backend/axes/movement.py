@@ -124,8 +124,7 @@ class ReshapeAxes(Model[tx8be.ReshapeOp], Axes):
             return Declaration((), (_fixed(source),), (_fixed(target),))
         refinement = Refinement()
         dimensions = [
-            [refinement.axis(extent, side, i) for i, extent in enumerate(shape)]
-            for side, shape in enumerate((source, target))
+            [refinement.axis(extent, side) for extent in shape] for side, shape in enumerate((source, target))
         ]
         refinement.equate(*dimensions)
         chains = [[dimension] for side in dimensions for dimension in side]

@@ -20,11 +20,11 @@ __all__ = ["Factor", "Refinement"]
 class Factor:
     """A class of equal axes, or a part of one; `parts`, outermost first, once it is split.
 
-    `members` are what the caller put into it: owners that must not meet twice.
+    `owners` are those of its axes: each has at most one in a class.
     """
 
     extent: int
-    members: frozenset[tuple[Hashable, Hashable]]
+    owners: set[Hashable]
     merged: Factor | None = None
     parts: tuple[Factor, ...] | None = None
     is_fixed: bool = False
@@ -33,14 +33,9 @@ class Factor:
 class Refinement:
     """Axes, made equal step by step."""
 
-    def __init__(self) -> None:
-        self._axes: list[Factor] = []
-
-    def axis(self, extent: int, owner: Hashable, name: Hashable) -> Factor:
-        """A new axis `name` of `owner`. Two axes of one owner are never made equal: it iterates over both."""
-        made = Factor(extent, frozenset({(owner, name)}))
-        self._axes.append(made)
-        return made
+    def axis(self, extent: int, owner: Hashable) -> Factor:
+        """A new axis of `owner`. Two axes of one owner are never made equal: it iterates over both."""
+        return Factor(extent, {owner})
 
     def chain(self, factors: Sequence[Factor]) -> list[Factor]:
         """The unsplit classes that a product of axes consists of, outermost first, without extents of 1."""
@@ -111,8 +106,7 @@ def _take(chain: list[Factor]) -> Factor:
 def _split(factor: Factor, inner: int) -> tuple[Factor, Factor]:
     """Split a class into an outer and an inner part of extent `inner`."""
     parts = tuple(
-        Factor(extent, frozenset((owner, (name, place)) for owner, name in factor.members), is_fixed=factor.is_fixed)
-        for place, extent in enumerate((factor.extent // inner, inner))
+        Factor(extent, set(factor.owners), is_fixed=factor.is_fixed) for extent in (factor.extent // inner, inner)
     )
     factor.parts = parts
     return parts[0], parts[1]
@@ -120,11 +114,11 @@ def _split(factor: Factor, inner: int) -> tuple[Factor, Factor]:
 
 def _unite(a: Factor, b: Factor) -> None:
     """Make two classes one, unless an owner has an axis in each."""
-    if {owner for owner, _ in a.members} & {owner for owner, _ in b.members}:
-        return
-    b.merged = a
-    a.members |= b.members
-    a.is_fixed = a.is_fixed or b.is_fixed
+    large, small = (a, b) if len(a.owners) >= len(b.owners) else (b, a)
+    if large.owners.isdisjoint(small.owners):
+        small.merged = large
+        large.owners |= small.owners
+        large.is_fixed = large.is_fixed or small.is_fixed
 
 
 def _fix_common_product(left: list[Factor], right: list[Factor], x: Factor, y: Factor) -> None:
