@@ -18,6 +18,7 @@ from .demand import GroupSlices, needs
 from .group import GroupSpace, group_space, space_of
 from .interface import Axes, declaration_of
 from .maps import Along, CutError, Interval, Shifted, Window
+from .passes import read_passes
 from .residency import PartialResult, partial_results
 from .sharing import Sharing, sharing
 from .slices import OpSlices, TensorSlice, slices
@@ -35,5 +36,5 @@ __all__ = [
     "TensorSlice", "Window", "declaration_of", "slices", "work",
     "GroupSlices", "GroupSpace", "group_space", "needs", "space_of",
     "Cut", "Loop", "PartialResult", "Sharing", "Strategy", "check", "loops", "moved_bytes", "partial_results",
-    "repeating_loops", "sharing", "step_part", "steps", "stored_bytes", "tile_part",
+    "read_passes", "repeating_loops", "sharing", "step_part", "steps", "stored_bytes", "tile_part",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ class GroupSlices:
     Attributes:
         ops: the slices of each op; None where the part needs nothing of it.
         held: the box of each value that the part has in SPM: the hull of what is read of it and stored, or more where
-            its producer gives no less.
+            its producer gives no less. Its sides are hulls for themselves, so that each follows from its own axes.
         stored: the box of each stored value that the part gives; the parts of a space give each element once for
             every part of the axes that the value does not have.
     """
@@ -45,24 +45,27 @@ def needs(space: GroupSpace, part: Box) -> GroupSlices:
     for number, axis in enumerate(space.axes):
         if not axis.kind.can_be_cut and part.axis(number) != (0, axis.extent):
             raise CutError(f"{axis!r} is cut to {part.axis(number)}")
-    stored = {value: _box([_known(chain).read(part) for chain in space.dimensions[value]]) for value in space.stores}
-    held = dict(stored)
+    sides = {value: [_known(chain).read(part) for chain in space.dimensions[value]] for value in space.stores}
+    stored = {value: _box(intervals) for value, intervals in sides.items()}
     found: list[OpSlices | None] = [None] * len(space.ops)
     for number in reversed(range(len(space.ops))):
         op, declaration = space.ops[number], space.declarations[number]
-        wanted = [held.get(value) for value in op.results]
-        if all(box is None or box.empty for box in wanted):
+        if not any(value in sides for value in op.results):
             continue
-        ranges = _ranges(space, number, wanted, part)
-        made = found[number] = slices(declaration, _box(ranges))
-        held |= dict(zip(op.results, made.results, strict=True))
+        made = slices(declaration, _box(_ranges(space, number, [sides.get(value) for value in op.results], part)))
+        if not all(box.empty for box in made.results):
+            found[number] = made
+        for value, box in zip(op.results, made.results, strict=True):
+            sides[value] = _sides(box)
         for value, read in zip(op.operands, made.operands, strict=True):
             if read is not None:
-                held[value] = _hull(held.get(value), read.box)
-    return GroupSlices(tuple(found), held, stored)
+                own = _sides(read.box)
+                known = sides.get(value, own)
+                sides[value] = [a.hull(b) for a, b in zip(known, own, strict=True)]
+    return GroupSlices(tuple(found), {value: _box(intervals) for value, intervals in sides.items()}, stored)
 
 
-def _ranges(space: GroupSpace, number: int, wanted: Sequence[Box | None], part: Box) -> list[Interval]:
+def _ranges(space: GroupSpace, number: int, wanted: Sequence[Sequence[Interval] | None], part: Box) -> list[Interval]:
     """The interval of each axis of an op: of a reduced one what the part has, of any other what the results need.
 
     A row that is reduced and broadcast back, or scanned, is needed whole where readers want a piece of it that is no
@@ -70,9 +73,9 @@ def _ranges(space: GroupSpace, number: int, wanted: Sequence[Box | None], part: 
     """
     declaration, chains = space.declarations[number], space.chains[number]
     ranges = [Interval(0, axis.extent) for axis in declaration.axes]
-    for result, box in enumerate(wanted):
-        if box is not None:
-            for axis, interval in producing(declaration, result, box).items():
+    for result, sides in enumerate(wanted):
+        if sides is not None:
+            for axis, interval in producing(declaration, result, sides).items():
                 ranges[axis] = interval
     for i in declaration.combined:
         axis, chain = declaration.axes[i], chains[i]
@@ -88,11 +91,9 @@ def _known(chain: Along | None) -> Along:
     return chain
 
 
-def _box(ranges: list[Interval]) -> Box:
-    return Box(tuple(r.start for r in ranges), tuple(r.extent for r in ranges))
+def _box(intervals: Sequence[Interval]) -> Box:
+    return Box(tuple(i.start for i in intervals), tuple(i.extent for i in intervals))
 
 
-def _hull(a: Box | None, b: Box) -> Box:
-    if a is None or a.empty:
-        return b
-    return a if b.empty else a.hull(b)
+def _sides(box: Box) -> list[Interval]:
+    return [Interval(start, stop) for start, stop in zip(box.start, box.stop, strict=True)]

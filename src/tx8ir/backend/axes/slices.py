@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 
 from tx8ir.backend.axes.declaration import Access, Declaration
@@ -53,11 +55,11 @@ def slices(declaration: Declaration, part: Box) -> OpSlices:
     return OpSlices(part, operands, results)
 
 
-def producing(declaration: Declaration, result: int, box: Box) -> dict[int, Interval]:
-    """The smallest interval of each axis of result `result` such that their box gives at least `box` of it."""
+def producing(declaration: Declaration, result: int, sides: Sequence[Interval]) -> dict[int, Interval]:
+    """The smallest interval of each axis of result `result` such that their box gives at least the box of `sides`."""
     ranges: dict[int, Interval] = {}
-    for dimension, start, stop in zip(declaration.results[result], box.start, box.stop, strict=True):
-        ranges |= dimension.cover(Interval(start, stop))
+    for dimension, interval in zip(declaration.results[result], sides, strict=True):
+        ranges |= dimension.cover(interval)
     return ranges
 
 

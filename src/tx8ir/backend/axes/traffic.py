@@ -1,9 +1,9 @@
 """Bytes moved and work done by a strategy, in closed form.
 
 A slice of a value is a box whose sides follow from the axes of the group, so that the sum over all tiles and steps is
-taken side by side: the extents of each side are counted over the parts of its own axes, and the counts multiply. What
-does not change from one step to the next stays where it is; a loop outside of one that changes the slice moves all of
-it again.
+taken side by side: the extents of each side are counted over the parts of its own axes, and the counts multiply. A
+load stands in the innermost loop that changes its slice: loops inside of that one keep what is there, and loops
+outside of it that do not change the slice load all of it again.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from collections.abc import Collection, Sequence
 
 from tx8ir.backend.axes.demand import needs
 from tx8ir.backend.axes.group import GroupSpace
+from tx8ir.backend.axes.passes import read_passes
 from tx8ir.backend.axes.strategy import Strategy
 from tx8ir.backend.axes.tiles import Loop, loops, spatial_ranges
 from tx8ir.backend.axes.volume import value_bytes
@@ -44,7 +45,8 @@ def moved_bytes(
         value: one of `space.loads`, or any other value that the strategy loads instead of keeping.
         multicast: along x and along y, that tiles which hold the same slice load it once.
 
-    A halo is counted in each slice that holds it; padding lanes and batch rounding of the slices are counted.
+    A halo is counted in each slice that holds it; padding lanes and batch rounding of the slices are counted. What is
+    read in several passes over loops in time (see `passes`) is loaded in each of them.
     """
     depends = space.depends_on(value)
     all_loops = loops(space, strategy)
@@ -53,7 +55,7 @@ def moved_bytes(
     for axis in {c.axis for c in (*strategy.x, *strategy.y)} | set(repeating):
         if axis not in depends:
             total *= _visits(space, strategy, axis, repeating.get(axis), multicast)
-    return total
+    return total * read_passes(space, {loop.axis for loop in all_loops if loop.trips > 1})[value]
 
 
 def stored_bytes(space: GroupSpace, strategy: Strategy, value: Value) -> int:
