@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from tx8ir.backend.axes import (
     CutError,
     GroupSpace,
     PartialResult,
+    Passes,
     Sharing,
     Strategy,
     check,
@@ -25,17 +27,18 @@ from tx8ir.backend.axes import (
     moved_bytes,
     needs,
     partial_results,
-    read_passes,
+    passes,
     repeating_loops,
     sharing,
     step_part,
     steps,
     stored_bytes,
     tile_part,
+    work_done,
 )
 from tx8ir.backend.axes.axis import Axis, AxisKind
 from tx8ir.backend.axes.cuts import cut, part_counts
-from tx8ir.backend.axes.volume import state_bytes, value_bytes
+from tx8ir.backend.axes.volume import state_bytes, value_bytes, work
 from tx8ir.backend.oplib.boxes import Box, ceil_div
 from tx8ir.core import Block, Value, VTensorType, bf16, f32
 from tx8ir.dialects import tx8be
@@ -168,34 +171,43 @@ def test_tiles_and_steps_divide_the_space(sample: GroupSample, data: st.DataObje
 
 @HALF
 @given(groups(most=4), st.data())
-def test_bytes_are_those_of_all_tiles_and_steps(sample: GroupSample, data: st.DataObject) -> None:
-    """Step by step: a load stands in the innermost loop that changes its slice; a store runs once for each slice."""
+def test_bytes_and_work_are_those_of_all_tiles_and_steps(sample: GroupSample, data: st.DataObject) -> None:
+    """Step by step: a load or op stands in the innermost loop that changes it; a store runs once for each slice."""
     space = group_space(sample.ops, sample.stores)
     strategy = data.draw(strategies(space))
     nest = loops(space, strategy)
     assume(math.prod(loop.trips for loop in nest) <= 60)
-    loaded = dict.fromkeys(space.loads, 0)
+    loaded, computed = dict.fromkeys(space.loads, 0), [0] * len(space.ops)
     stored: dict[Value, set[Box]] = {value: set() for value in space.stores}
+
+    def state(depends: Collection[int], counters: tuple[int, ...]) -> tuple[int, ...]:
+        depths = [d for d, loop in enumerate(nest) if loop.axis in depends and loop.trips > 1]
+        return counters[: depths[-1] + 1] if depths else ()
+
     try:
         for part in tiles(space, strategy).values():
-            last: dict[Value, Any] = {}
+            last: dict[Any, Any] = {}
             for counters in steps(nest):
                 step = step_part(part, nest, counters)
                 if step is None:
                     continue
                 slices = needs(space, step)
                 for value in space.loads:
-                    depends = space.depends_on(value)
-                    depths = [d for d, loop in enumerate(nest) if loop.axis in depends and loop.trips > 1]
-                    state = counters[: depths[-1] + 1] if depths else ()
-                    if last.get(value) != state and value in slices.held:
-                        last[value] = state
+                    if last.get(value) != state(space.depends_on(value), counters) and value in slices.held:
+                        last[value] = state(space.depends_on(value), counters)
                         loaded[value] += value_bytes(value, slices.held[value].extent)
+                for number, made in enumerate(slices.ops):
+                    depends = {axis for axes in space.op_dependence[number] for axis in axes}
+                    if last.get(number) != state(depends, counters) and made is not None:
+                        last[number] = state(depends, counters)
+                        computed[number] += work(space.declarations[number], made.part)
                 for value, box in slices.stored.items():
                     stored[value].add(box)
-        passes = read_passes(space, {loop.axis for loop in nest if loop.trips > 1})
+        again = passes(space, {loop.axis for loop in nest if loop.trips > 1})
         for value in space.loads:
-            assert moved_bytes(space, strategy, value) == loaded[value] * passes[value]
+            assert moved_bytes(space, strategy, value) == loaded[value] * again.reads[value]
+        for number, done in enumerate(computed):
+            assert work_done(space, strategy, number) == done * again.runs[number]
         for value in space.stores:
             assert stored_bytes(space, strategy, value) == sum(value_bytes(value, box.extent) for box in stored[value])
     except CutError:
@@ -312,8 +324,8 @@ class TestReads:
         softmax = tx8be.Softmax(x)
         space = group_space([softmax], [softmax.y])
         rows, row = 0, 1
-        assert read_passes(space, {row}) == {x: 2, softmax.y: 1}
-        assert read_passes(space, {rows}) == {x: 1, softmax.y: 1}
+        assert passes(space, {row}) == Passes({x: 2, softmax.y: 1}, (2,))
+        assert passes(space, {rows}) == Passes({x: 1, softmax.y: 1}, (1,))
         assert moved_bytes(space, Strategy(time=(Cut(row, 8),)), x) == 2 * 4 * 32000 * 4
         assert moved_bytes(space, Strategy(x=(Cut(row, 4),)), x) == 4 * 32000 * 4
 
@@ -325,15 +337,24 @@ class TestReads:
         total = tx8be.Reduce(less.out, function=tx8be.ReduceFunction.SUM, axes=(1,))
         space = group_space([largest, spread, less, total], [total.y])
         assert len(space.axes) == 2
-        assert read_passes(space, {1})[x] == 2
+        found = passes(space, {1})
+        assert found.reads[x] == 2
+        assert found.runs == (1, 1, 1, 1)
 
     def test_two_products_in_one_nest_read_once(self) -> None:
         x, w1, w2 = values((8, 6), (6, 10), (10, 4))
         first = tx8be.Gemm(x, w1, NONE, NONE)
         second = tx8be.Gemm(first.out, w2, NONE, NONE)
         space = group_space([first, second], [second.out])
-        passes = read_passes(space, range(len(space.axes)))
-        assert [passes[v] for v in (x, w1, w2)] == [1, 1, 1]
+        assert [passes(space, range(4)).reads[v] for v in (x, w1, w2)] == [1, 1, 1]
+
+    def test_tiles_that_differ_in_columns_of_the_second_product_compute_the_first_again(self) -> None:
+        x, w1, w2 = values((8, 6), (6, 10), (10, 4))
+        first = tx8be.Gemm(x, w1, NONE, NONE)
+        second = tx8be.Gemm(first.out, w2, NONE, NONE)
+        space = group_space([first, second], [second.out])
+        strategy = Strategy(x=(Cut(space.axis("n2"), 4),))
+        assert [work_done(space, strategy, op) for op in range(2)] == [4 * 8 * 6 * 10, 8 * 10 * 4]
 
 
 def test_state_bytes_follow_the_part() -> None:
