@@ -23,15 +23,16 @@ def check_formats(op: Operation) -> None:
     Moves (reshape, slice, gather, …) take any format.
     """
     accepted: Sequence[str]
+    values = (*op.operands, *op.results)
     if isinstance(op, VECTOR_OPS):
         accepted = tx8.FLOATS
     elif isinstance(op, tx8be.CastOp):
         accepted = tx8.NUMERIC
     elif isinstance(op, tx8be.GemmOp | tx8be.ConvOp):
-        accepted = ENGINE_FORMATS
+        accepted, values = ENGINE_FORMATS, op.operands[:2]  # the engine adds and writes integers of i8 in i32
     else:
         return
-    for value in (*op.operands, *op.results):
+    for value in values:
         if tx8be.is_none(value):
             continue
         name = tx8be.ranked(value, "operand").element.format.name

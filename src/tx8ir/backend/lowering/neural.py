@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
-from tx8ir.core import Value
+from tx8ir.core import ScalarType, Value, i8, i32
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.pd.conv import ConvolutionOp
 
@@ -28,9 +28,34 @@ def lower_matmul(ctx: Lowering, op: pd.MatmulOp) -> Sequence[Value]:
     else:
         x = _batched(ctx, op.x, x_shape, lead)
         y = _batched(ctx, op.y, y_shape, lead)
-    gemm = tx8be.GemmOp(x, y, ctx.none(), ctx.none(), transL=transpose_x, transR=transpose_y)
-    ctx.fusable[op.out] = gemm
-    return [ctx.reshape(gemm.out, ctx.shape(op.out))]
+    sums = _sum_element(op.out, x_shape[-2 if transpose_x else -1])
+    gemm = tx8be.GemmOp(x, y, ctx.none(), ctx.none(), transL=transpose_x, transR=transpose_y, out_element=sums)
+    if sums is None:  # a bias or activation would have to come behind the low bits
+        ctx.fusable[op.out] = gemm
+    return [ctx.reshape(_low_bits(gemm.out, op.out), ctx.shape(op.out))]
+
+
+def _sum_element(result: Value, terms: int) -> ScalarType | None:
+    """The element type that the engine writes sums of so many products in; None for that of its operands.
+
+    An engine's result of int8 saturates, a program's has the low bits of the sum: the engine writes it in int32.
+    """
+    if ranked_type(result).element is not i8:
+        return None
+    if terms << 14 >= 1 << 31:  # a product of two int8 is at most 2^14
+        raise Illegal(f"sums of {terms} products of i8 may need more than the 32 bits that the engine adds in")
+    return i32
+
+
+def _low_bits(sums: Value, result: Value) -> Value:
+    """What the engine wrote, in the element type of the program's result."""
+    element = ranked_type(result).element
+    return _in_element(sums, None if tx8be.ranked(sums, "sums").element is element else element)
+
+
+def _in_element(value: Value, element: ScalarType | None) -> Value:
+    """A backend value in another element type; None keeps its own."""
+    return value if element is None else tx8be.CastOp(value, y=tx8be.ranked(value, "operand").with_element(element)).y
 
 
 def _batched(ctx: Lowering, value: Value, shape: tuple[int, ...], lead: tuple[int, ...]) -> Value:
@@ -59,26 +84,39 @@ def lower_conv(ctx: Lowering, op: ConvolutionOp) -> Sequence[Value]:
         return [_grouped(ctx, op)]
     if op.groups == channels and outputs > channels:
         return [_multiplied(ctx, op, outputs // channels)]
-    bias = ctx.none() if op.bias is None else ctx.vector(op.bias)
+    sums = _conv_sum_element(ctx, op)
+    bias = ctx.none() if op.bias is None else _in_element(ctx.vector(op.bias), sums)
     conv = tx8be.ConvOp(
         ctx.get(op.input), ctx.get(op.filter), bias, ctx.none(),
-        strides=op.strides, pads=op.pads, dilations=op.dilations, groups=op.groups,
+        strides=op.strides, pads=op.pads, dilations=op.dilations, groups=op.groups, out_element=sums,
     )  # fmt: skip
-    ctx.fusable[op.out] = conv
-    return [conv.out]
+    if sums is None:
+        ctx.fusable[op.out] = conv
+    return [_low_bits(conv.out, op.out)]
+
+
+def _conv_sum_element(ctx: Lowering, op: ConvolutionOp) -> ScalarType | None:
+    kh, kw, _, inputs = ctx.shape(op.filter)
+    return _sum_element(op.out, kh * kw * inputs + (op.bias is not None))
 
 
 def _grouped(ctx: Lowering, op: ConvolutionOp) -> Value:
     n, h, w, _ = ctx.shape(op.input)
     kh, kw, outputs, inputs = ctx.shape(op.filter)
     step = outputs // op.groups
+    sums = _conv_sum_element(ctx, op)
     parts: list[Value] = []
     for g in range(op.groups):
         x = ctx.sliced(op.input, (0, 0, 0, g * inputs), (n, h, w, (g + 1) * inputs))
         weight = ctx.sliced(op.filter, (0, 0, g * step, 0), (kh, kw, (g + 1) * step, inputs))
-        bias = ctx.none() if op.bias is None else ctx.sliced(op.bias, (g * step,), ((g + 1) * step,))
-        conv = tx8be.ConvOp(x, weight, bias, ctx.none(), strides=op.strides, pads=op.pads, dilations=op.dilations)
-        parts.append(conv.out)
+        bias = ctx.none()
+        if op.bias is not None:
+            bias = _in_element(ctx.sliced(op.bias, (g * step,), ((g + 1) * step,)), sums)
+        conv = tx8be.ConvOp(
+            x, weight, bias, ctx.none(),
+            strides=op.strides, pads=op.pads, dilations=op.dilations, out_element=sums,
+        )  # fmt: skip
+        parts.append(_low_bits(conv.out, op.out))
     return tx8be.ConcatenateOp(parts, axis=3).y
 
 
@@ -91,6 +129,7 @@ def _multiplied(ctx: Lowering, op: ConvolutionOp, times: int) -> Value:
         raise Illegal(f"each channel gives {times}, and filter and bias are not both immutable parameters")
     n, oh, ow, outputs = ctx.shape(op.out)
     channels = outputs // times
+    sums = _conv_sum_element(ctx, op)
     parts: list[Value] = []
     for i in range(times):
         every = slice(i, None, times)
@@ -98,13 +137,14 @@ def _multiplied(ctx: Lowering, op: ConvolutionOp, times: int) -> Value:
         bias = (
             ctx.none()
             if op.bias is None
-            else ctx.derived(op.bias, ("every", i, times), lambda a, every=every: a[every])
+            else _in_element(ctx.derived(op.bias, ("every", i, times), lambda a, every=every: a[every]), sums)
         )
         conv = tx8be.ConvOp(
             ctx.get(op.input), weight, bias, ctx.none(),
             strides=op.strides, pads=op.pads, dilations=op.dilations, groups=channels,
+            out_element=sums,
         )  # fmt: skip
-        parts.append(ctx.reshape(conv.out, (n, oh, ow, channels, 1)))
+        parts.append(ctx.reshape(_low_bits(conv.out, op.out), (n, oh, ow, channels, 1)))
     return ctx.reshape(tx8be.ConcatenateOp(parts, axis=4).y, (n, oh, ow, outputs))
 
 

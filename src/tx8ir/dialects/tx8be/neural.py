@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from tx8ir.core import Compute, InferTypes, Operand, Pure, Result, Type, Value, VTensorType, attribute, operand, result
+from tx8ir.core import (
+    Compute,
+    InferTypes,
+    Operand,
+    Pure,
+    Result,
+    ScalarType,
+    Type,
+    Value,
+    VTensorType,
+    attribute,
+    operand,
+    result,
+)
 from tx8ir.target.extrema import maximum
 
 from .attributes import Activation, GemmMode
@@ -16,8 +29,8 @@ class GemmOp(BackendOp, Compute, InferTypes, name="tx8be.Gemm", traits=(Pure,)):
 
     `lhs` is [B, M, K] or [M, K] ([.., K, M] with `transL`), `rhs` [B, K, N] or [K, N] ([.., N, K] with `transR`);
     a batch of 1 or a missing one broadcasts. `bias` is [N] or none, `psum` has the result's type or is none.
-    The result is [B, M, N], or [M, N] when both operands have rank 2, in the format of `lhs`.
-    The engine accumulates in fp32 (int32 for int8, whose result saturates) and rounds once.
+    The result is [B, M, N], or [M, N] when both operands have rank 2, in `out_element`, else in the format of `lhs`.
+    The engine accumulates in fp32 (int32 for int8; a result of int8 saturates) and rounds once.
     """
 
     lhs: Operand = operand(doc="[B, M, K]")
@@ -29,6 +42,7 @@ class GemmOp(BackendOp, Compute, InferTypes, name="tx8be.Gemm", traits=(Pure,)):
     transL: bool = attribute(default=False)
     transR: bool = attribute(default=False)
     activation: Activation = attribute(default=Activation.NONE)
+    out_element: ScalarType | None = attribute(default=None, doc="element type of the result; absent: that of `lhs`")
     out: Result = result(doc="[B, M, N]")
 
     def infer_types(self) -> tuple[Type, ...]:
@@ -44,7 +58,7 @@ class GemmOp(BackendOp, Compute, InferTypes, name="tx8be.Gemm", traits=(Pure,)):
         batches = {t.shape[0] for t in (lhs, rhs) if t.rank == 3} - {1}
         require(len(batches) <= 1, f"batches of lhs {list(lhs.shape)} and rhs {list(rhs.shape)} do not broadcast")
         batch = next(iter(batches), 1)
-        out = lhs.with_shape((m, n) if lhs.rank == rhs.rank == 2 else (batch, m, n))
+        out = VTensorType((m, n) if lhs.rank == rhs.rank == 2 else (batch, m, n), self.out_element or lhs.element)
         check_bias_and_psum(self.bias, self.psum, out)
         return (out,)
 
@@ -81,6 +95,7 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
     dilations: tuple[int, ...] = attribute(default=(1, 1))
     groups: int = attribute(default=1)
     activation: Activation = attribute(default=Activation.NONE)
+    out_element: ScalarType | None = attribute(default=None, doc="element type of the result; absent: that of `input`")
     out: Result = result(doc="[N, OH, OW, O]")
 
     def infer_types(self) -> tuple[Type, ...]:
@@ -101,7 +116,7 @@ class ConvOp(BackendOp, Compute, InferTypes, name="tx8be.Conv", traits=(Pure,)):
             f"a depthwise convolution of {channels} channels gives as many, not {out_channels}",
         )
         spatial = window_extents(x.shape[1:3], (kh, kw), self.strides, self.pads, self.dilations)
-        out = x.with_shape((x.shape[0], *spatial, out_channels))
+        out = VTensorType((x.shape[0], *spatial, out_channels), self.out_element or x.element)
         check_bias_and_psum(self.bias, self.psum, out)
         return (out,)
 
