@@ -17,6 +17,7 @@ import tx8ir
 from support.campaign import campaign_environment, run_campaign
 from support.folders import COMPILED, FolderCampaign, paths_of, stores
 from tx8ir.core import IrError, LoadError, Program
+from tx8ir.core.safetensors import STORAGE as FORMATS
 from tx8ir.executable import Executable
 
 PARTS = ("signature", "compilation")
@@ -60,9 +61,10 @@ def change(manifest: dict[str, Any], path: str, value: object) -> dict[str, Any]
 @pytest.mark.parametrize(
     ("path", "value", "place", "expected", "given"),
     [
-        ("format", 2, "format", "1, the format that this version reads", "2"),
-        ("format", True, "format", "1, the format that this version reads", "true"),
-        ("format", None, "format", "1, the format that this version reads", "null"),
+        ("format", 1, "format", "2, the format that this version reads (compile the program again)", "1"),
+        ("format", 3, "format", "2, the format that this version reads", "3"),
+        ("format", True, "format", "2, the format that this version reads", "true"),
+        ("format", None, "format", "2, the format that this version reads", "null"),
         ("target", [], "target", "an object with the keys spm_bytes, profile", "[]"),
         ("target", {"profile": "x"}, "target.profile", "one of datasheet, board", "'x'"),
         ("target", {"spm_bytes": 0}, "target.spm_bytes", "an integer from 1 to", "0"),
@@ -113,6 +115,18 @@ def test_a_wrong_value_is_named(
     assert found.given.startswith(given)
 
 
+@pytest.mark.parametrize("path", ["inputs/0", "inputs/1", "outputs/0", "outputs/1"])
+def test_no_other_element_type_loads(saved: Path, tmp_path: Path, manifest: dict[str, Any], path: str) -> None:
+    """Also those that the chip computes in the same format: masks as floats, and every float in one format."""
+    at = f"signature/{path}/element"
+    side, index = path.split("/")
+    right = manifest["signature"][side][int(index)]["element"]
+    for element in sorted(set(FORMATS) - {right}):
+        with pytest.raises(LoadError) as error:
+            load_with(saved, tmp_path, change(manifest, at, element))
+        assert error.value.at in (f"signature.{side}[{index}].element", "checksum")
+
+
 @pytest.mark.parametrize("wrong", [None, True, -1, 1.5, "", [], {}, [1], {"a": 1}, 10**40])
 def test_every_value_may_be_of_any_other_type(
     saved: Path, tmp_path: Path, manifest: dict[str, Any], wrong: object
@@ -131,7 +145,7 @@ def test_every_value_may_be_of_any_other_type(
     assert refused > 30
 
 
-@pytest.mark.parametrize("key", ["format", "target", *PARTS])
+@pytest.mark.parametrize("key", ["format", "target", *PARTS, "checksum"])
 def test_a_missing_part_is_named(saved: Path, tmp_path: Path, manifest: dict[str, Any], key: str) -> None:
     del manifest[key]
     with pytest.raises(LoadError, match=f"found none called '{key}'"):
@@ -142,10 +156,10 @@ def test_a_missing_part_is_named(saved: Path, tmp_path: Path, manifest: dict[str
     ("text", "message"),
     [
         ("[" * 100_000, "it nests too deep"),
-        ('{"format": 1, "format": 1}', "key 'format' appears twice"),
+        ('{"format": 2, "format": 2}', "key 'format' appears twice"),
         ("", "a damaged file"),
-        ("3", "expected an object with the keys format, target, signature, compilation, found 3"),
-        ("[]", r"expected an object with the keys format, target, signature, compilation, found \[\]"),
+        ("3", "expected an object with the keys format, target, signature, compilation, checksum, found 3"),
+        ("[]", r"expected an object with the keys format, target, signature, compilation, checksum, found \[\]"),
         ('{"\\ud800": 1}', "half of a surrogate pair"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import time
@@ -51,7 +52,7 @@ _PASSES: Final = (
     generate_tx8,
 )
 
-_SAVE_FORMAT: Final = 1
+_SAVE_FORMAT: Final = 2
 _MANIFEST: Final = "executable.json"
 
 
@@ -365,6 +366,7 @@ class Executable:
             "signature": attrs.asdict(self.signature),
             "compilation": attrs.asdict(self._compilation),
         }
+        manifest["checksum"] = _checksum(manifest)
         (folder / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
 
     @staticmethod
@@ -383,13 +385,18 @@ class Executable:
         manifest_path = folder / _MANIFEST
         if not os.path.lexists(manifest_path):
             raise IrError(f"{folder} is not a saved executable: it has no {_MANIFEST}")
-        manifest = structure(
-            _Manifest, _of_this_format(read_json(manifest_path, "a manifest"), manifest_path), manifest_path
-        )
+        document = _of_this_format(read_json(manifest_path, "a manifest"), manifest_path)
+        manifest = structure(_Manifest, document, manifest_path)
         target = target_with(**attrs.asdict(manifest.target))
         program = Program.load(folder)
         program.verify()
         _check_ports(manifest.signature, program, manifest_path)
+        # Last: what does not even fit has been named. A type may fit and be another: truth values are computed as
+        # floats, and what a chip computes in f32 may have been f64.
+        wanted = _checksum(cast("dict[str, object]", document))
+        if manifest.checksum != wanted:
+            raise LoadError(manifest_path, f"{wanted!r}, the checksum of this manifest: it was changed after it was "
+                            "saved", repr(manifest.checksum), "checksum")  # fmt: skip
         return cls(program, manifest.signature, manifest.compilation, target=target)
 
     def __str__(self) -> str:
@@ -424,6 +431,13 @@ class _Manifest:
     target: _TargetChoices
     signature: Signature
     compilation: CompileReport
+    checksum: str
+
+
+def _checksum(manifest: Mapping[str, object]) -> str:
+    """SHA-256, in hexadecimal digits, of all that a manifest says besides its checksum."""
+    said = {key: value for key, value in manifest.items() if key != "checksum"}
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
 
 
 def _of_this_format(value: object, file: Path) -> object:
@@ -432,7 +446,8 @@ def _of_this_format(value: object, file: Path) -> object:
         return value
     found = cast("dict[str, object]", value).get("format", _SAVE_FORMAT)
     if found != _SAVE_FORMAT or isinstance(found, (bool, float)):
-        raise LoadError(file, f"{_SAVE_FORMAT}, the format that this version reads", shown(found), "format")
+        expected = f"{_SAVE_FORMAT}, the format that this version reads (compile the program again)"
+        raise LoadError(file, expected, shown(found), "format")
     return cast(object, value)
 
 
