@@ -41,18 +41,20 @@ from .value_flow import is_condition, values_given
 class FoldCopies(Pass):
     """Removes copies (`to_tensor`, `to_vtensor`) that nothing needs, within and across blocks.
 
-    1. What a tensor holds is known after `to_tensor`, `to_vtensor` and `pd.assign_` until something may write its
-       storage; a `to_vtensor` in between is replaced by it.
-    2. A tensor whose storage the function does not write, nor anything it calls, is as good as a value. Reads of it,
+    1. A tensor whose storage the function does not write, nor anything it calls, is as good as a value. Reads of it,
        through views, branches and loops too, become reads of the vtensor it was made from. Branch results and
-       loop-carried tensors become vtensors. What is then unused goes away.
+       loop-carried tensors become vtensors.
+    2. What any other tensor holds is known after `to_tensor`, `to_vtensor` and `pd.assign_` until something may write
+       its storage; a `to_vtensor` in between is replaced by it.
+    3. What is then unused goes away.
 
     A tensor is left, made by `to_tensor` as late as possible, where something takes a tensor: `return`, a call, a list.
     A tensor that comes from outside is read once, where it comes in.
 
     Assumes: nothing. Guarantees: after `to-value-semantics`, a function that writes no tensor has only vtensors, and
-    copies only of tensor arguments, call operands, list elements and results. A second run finds something only where
-    the first has removed the last reader of a copy after it looked at it. Cost: linear. Statistics:
+    copies only of tensor arguments, call operands, list elements and results. A second run finds something only in a
+    function that was called with two names of one storage and, since the first run, is called with two copies.
+    Cost: linear. Statistics:
     `folded` (reads that became values), `retyped` (results and arguments that became vtensors), `removed`.
     """
 
@@ -66,16 +68,15 @@ class FoldCopies(Pass):
         if not any(isinstance(v.type, TensorType) for op in program.module.walk() for v in _defined(op)):
             return
         analysis = self.analyses.get(AliasAnalysis, program)
-        for function in program.body:
-            if isinstance(function, func.FuncOp):
-                self.count("folded", _forward(function, analysis, self.name))
         called = {op.callee.value for op in program.module.walk() if isinstance(op, func.CallOp)}
         for function in program.body:
             if isinstance(function, func.FuncOp):
                 is_called = function.sym_name != "main" or "main" in called
                 folding = _Folding(function, analysis, is_called, self.name)
                 folding.run()
-                self.count("folded", folding.folded)
+                # Last, because copies of what is never written have become copies of values only now, and what is
+                # read where it is copied is known from here on.
+                self.count("folded", folding.folded + _forward(function, analysis, self.name))
                 self.count("retyped", folding.retyped)
                 self.count("removed", _remove_unused(function, self.name))
 
