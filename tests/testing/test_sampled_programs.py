@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 import attrs
 import pytest
-from tx8ir.testing.campaign import for_each_program
 
 from tx8ir.core import Program
 from tx8ir.interpreter import evaluate
 from tx8ir.testing.inputs import FLAVOURS, draw_inputs
 from tx8ir.testing.programs import EVERYTHING, LOWERABLE, VALUES, Features, tensor_programs
+from tx8ir.testing.programs.drawing import for_each_program
 from tx8ir.testing.small_scope import sampled_ops
 
 WITH_SUMS = attrs.evolve(EVERYTHING, sums=True)

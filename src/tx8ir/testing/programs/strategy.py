@@ -121,7 +121,7 @@ def _menu(writer: Writer) -> list[Step]:
     if any(t.element is i1 for t in types):
         steps += [arithmetic.select, arithmetic.logical]
     if features.samples:
-        steps += [sampled] * 2
+        steps += [sampled] * 4
     if features.sums:
         steps += [arithmetic.sum_, arithmetic.matmul]
     if features.parameters:
@@ -141,5 +141,5 @@ def _menu(writer: Writer) -> list[Step]:
         steps += [control.branch] * features.branches + [control.loop] * features.loops
         steps += [control.call] * features.calls
     if features.blocks and writer.can_branch:
-        steps += [control.jump] + [control.loop_of_blocks] * features.loops
+        steps += [control.jump] * 3 + [control.loop_of_blocks] * 2 * features.loops
     return steps
