@@ -360,7 +360,7 @@ class Executable:
         """Writes the executable into the folder `path` (made if needed): program, constants and manifest."""
         folder = Path(path)
         self.program.save(folder)
-        manifest = {
+        manifest: dict[str, object] = {
             "format": _SAVE_FORMAT,
             "target": _target_choices(self.target),
             "signature": attrs.asdict(self.signature),
