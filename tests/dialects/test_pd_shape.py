@@ -22,6 +22,7 @@ from tx8ir.core import (
     bf16,
     f32,
     i1,
+    i8,
     i32,
 )
 from tx8ir.dialects import func, pd
@@ -211,6 +212,8 @@ def test_results_of_a_split_of_a_tensor_are_tensors():
         (lambda: pd.pad(value(2, 3), paddings=(1, 1)), r"`paddings` is \[1, 1\]; expected 4 integers >= 0"),
         (lambda: pd.pad(value(2), paddings=(1, -1)), r"`paddings` is \[1, -1\]; expected 2 integers >= 0"),
         (lambda: pd.pad(value(2, element=i32), paddings=(1, 1), pad_value=0.5), "`pad_value` is 0.5; expected a whole"),
+        (lambda: pd.pad(value(2, element=i8), paddings=(1, 1), pad_value=128.0), "is 128.0; .* -128 to 127 for"),
+        (lambda: pd.pad(value(2, element=i1), paddings=(1, 1), pad_value=2.0), "`pad_value` is 2.0; .* 0 to 1 for a"),
         (lambda: pd.expand(value(2, 3), shape=(3,)), "of higher rank"),
         (lambda: pd.expand(value(2), shape=(3,)), "extent 2 does not stretch to 3 on axis 0"),
         (lambda: pd.expand(value(2), shape=(-1, 2)), "-1 on axis 0 names no extent"),

@@ -63,6 +63,7 @@ from .elementwise_unary import (
     SquareOp,
     TanhOp,
 )
+from .enlarge import ConcatOp, ExpandOp, PadOp
 from .fusion import FusionOp, FusionYieldOp
 from .indexing import EmbeddingOp, GatherOp
 from .inplace import (
@@ -109,10 +110,7 @@ from .norm_training import BatchNormTrainingOp
 from .pool import Pool2dOp
 from .reduce import MaxOp, MeanOp, MinOp, ReductionOp, SumOp
 from .shape import (
-    ConcatOp,
-    ExpandOp,
     FlattenOp,
-    PadOp,
     ReshapeOp,
     SetValueOp,
     SliceOp,

@@ -30,7 +30,7 @@ from tx8ir.target.casting import cast
 from tx8ir.target.extrema import maximum
 
 from . import numerics
-from .inference import fail, tensor_operand
+from .inference import fail, number_of, tensor_operand
 
 
 class ElementwiseUnaryOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
@@ -201,7 +201,7 @@ class PowOp(ElementwiseUnaryOp, name="pd.pow"):
 class ScaleOp(ElementwiseUnaryOp, name="pd.scale"):
     """out = scale * x + bias, or scale * (x + bias) if not `bias_after_scale`.
 
-    For an integer tensor, `scale` and `bias` are whole numbers.
+    For an integer tensor, `scale` and `bias` are numbers of its element type.
     """
 
     accepts = "number"
@@ -212,10 +212,8 @@ class ScaleOp(ElementwiseUnaryOp, name="pd.scale"):
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind=self.accepts)
-        if not x.element.is_float and not (self.scale.is_integer() and self.bias.is_integer()):
-            raise fail(
-                self, f"scale {self.scale} and bias {self.bias} must be whole numbers for a tensor of {x.element}"
-            )
+        number_of(self, "scale", self.scale, x)
+        number_of(self, "bias", self.bias, x)
         return (x,)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:

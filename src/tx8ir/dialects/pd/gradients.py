@@ -13,12 +13,13 @@ from .comparison import GreaterThanOp, WhereOp
 from .creation import AssignOp
 from .elementwise_binary import AddOp, DivideOp, MultiplyOp, SubtractOp
 from .elementwise_unary import CastOp, ExpOp, LogOp, ReluOp, ScaleOp, SigmoidOp, SqrtOp, SquareOp, TanhOp
+from .enlarge import ExpandOp, PadOp
 from .gradient_parts import BinaryGrad, Cotangents, UnaryGrad, full, only, ranked, read, summed_to, times, zeros
 from .loss import CrossEntropyWithSoftmaxGradOp, CrossEntropyWithSoftmaxOp
 from .matmul import MatmulOp
 from .norm import SoftmaxOp
 from .reduce import MeanOp, ReductionOp, SumOp
-from .shape import ExpandOp, FlattenOp, PadOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp
+from .shape import FlattenOp, ReshapeOp, SliceOp, SplitOp, SqueezeOp, TransposeOp, UnsqueezeOp
 
 
 @Grad.implement(AddOp)

@@ -32,12 +32,13 @@ from .elementwise_unary import (
     SquareOp,
     TanhOp,
 )
+from .enlarge import ConcatOp, ExpandOp
 from .gradient_parts import BinaryGrad, Cotangents, UnaryGrad, full, only, ranked, read, summed_to, times, zeros
 from .indexing import EmbeddingOp, GatherOp
 from .inplace import FillOp, SgdOp
 from .matmul import MatmulOp
 from .reduce import MaxOp, MinOp
-from .shape import ConcatOp, ExpandOp, ReshapeOp, SetValueOp, SliceOp, TransposeOp, sliced_shape
+from .shape import ReshapeOp, SetValueOp, SliceOp, TransposeOp, sliced_shape
 
 
 def _scaled(x: Value, scale: float, bias: float = 0.0) -> Value:

@@ -21,10 +21,11 @@ from .comparison import EqualOp, GreaterThanOp, LogicalAndOp, LogicalOrOp, Where
 from .conv import Conv2dOp, ConvolutionOp, DepthwiseConv2dOp, FusedConv2dAddActOp
 from .elementwise_binary import AddOp
 from .elementwise_unary import LogicalNotOp
+from .enlarge import ConcatOp, PadOp
 from .gradient_parts import Cotangents, UnaryGrad, full, only, ranked, read, times
 from .pool import Pool2dOp
 from .reduce import SumOp
-from .shape import ConcatOp, PadOp, ReshapeOp, SliceOp, SplitOp, TransposeOp
+from .shape import ReshapeOp, SliceOp, SplitOp, TransposeOp
 
 _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 

@@ -98,6 +98,17 @@ def int_list(op: Operation, attribute: str, values: Sequence[int], *, length: in
         raise fail(op, f"attribute `{attribute}` is {list(values)}; expected {length} integers >= {at_least}")
 
 
+def number_of(op: Operation, attribute: str, value: float, type_: RankedTensor) -> None:
+    """Check that a number is one of the element type of `type_`, if that is an integer type; floats round it."""
+    element = type_.element
+    if element.is_float:
+        return
+    low, high = element.format.integer_range
+    if not (value.is_integer() and low <= value <= high):
+        expected = f"expected a whole number from {low} to {high} for a tensor of {element}"
+        raise fail(op, f"attribute `{attribute}` is {value}; {expected}")
+
+
 def extents_match(a: int, b: int) -> bool:
     """True if two extents can be equal: a dynamic one matches any."""
     return a == b or DYNAMIC in (a, b)

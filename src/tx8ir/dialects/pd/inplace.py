@@ -60,7 +60,7 @@ from .elementwise_unary import (
     SquareOp,
     TanhOp,
 )
-from .inference import extents_match, fail, make_type, same_element, tensor_operand
+from .inference import extents_match, fail, make_type, number_of, same_element, tensor_operand
 from .norm import SoftmaxOp
 from .shape import SetValueOp
 
@@ -79,8 +79,7 @@ class FillOp(Op, Compute, InferTypes, Sampled, name="pd.fill", traits=(Pure, Has
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind="number")
-        if not x.element.is_float and not self.value.is_integer():
-            raise fail(self, f"attribute `value` is {self.value}; expected a whole number for a tensor of {x.element}")
+        number_of(self, "value", self.value, x)
         return (x,)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
