@@ -20,6 +20,7 @@ from tx8ir.core import (
     RankedTensor,
     Result,
     Type,
+    Value,
     attribute,
     f32,
     i32,
@@ -50,21 +51,41 @@ def _reduced(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return tuple(1 if i == axis % len(shape) else extent for i, extent in enumerate(shape))
 
 
-def _labels(classes: int, ignored: int) -> Domain:
-    """Class numbers, and the one that is ignored."""
-    return Domain(0, max(classes, 1) - 1, also=frozenset({ignored}))
+class _CrossEntropyOp(Op, Compute, Fallible, OperandDomains, InferTypes, Sampled, traits=(Pure, HasValueSemantics)):
+    """What the loss and its gradient have in common: labels are class numbers, or probabilities with `soft_label`."""
+
+    soft_label: bool = attribute(default=False)
+    ignore_index: int = attribute(default=-100)
+    axis: int = attribute(default=-1)
+
+    accepts = "float"
+
+    def can_fail(self) -> bool:
+        return not self.soft_label
+
+    def _checked(self, scores: RankedTensor, name: str, label: Value) -> tuple[RankedTensor, tuple[int, ...]]:
+        """The type of the label, and the shape of `scores` with one class; `name` is the operand of that type."""
+        axis = normalize_axis(self, self.axis, scores.rank)
+        reduced = (*scores.shape[:axis], 1, *scores.shape[axis + 1 :])
+        type_ = tensor_operand(self, label, "label", kind="float" if self.soft_label else "integer")
+        if self.soft_label:
+            same_element(self, **{name: scores, "label": type_})
+        self._check_shape(scores, "label", type_, scores.shape if self.soft_label else reduced)
+        return type_, reduced
+
+    def _check_shape(self, scores: RankedTensor, name: str, type_: RankedTensor, wanted: Sequence[int]) -> None:
+        if type_.rank != scores.rank or not all(map(extents_match, type_.shape, wanted)):
+            raise fail(self, f"operand `{name}` has type {type_}; expected shape {list(wanted)}")
+
+    def _label_domain(self, scores: RankedTensor) -> Domain:
+        """The labels that are not an error, for scores of that type."""
+        if self.soft_label:
+            return ANYTHING
+        last = max(scores.shape[self.axis], 1) - 1
+        return Domain(0, last, also=frozenset({self.ignore_index}))
 
 
-class CrossEntropyWithSoftmaxOp(
-    Op,
-    Compute,
-    Fallible,
-    OperandDomains,
-    InferTypes,
-    Sampled,
-    name="pd.cross_entropy_with_softmax",
-    traits=(Pure, HasValueSemantics),
-):
+class CrossEntropyWithSoftmaxOp(_CrossEntropyOp, name="pd.cross_entropy_with_softmax"):
     """softmax = exp(x) / sum of exp(x) along `axis`; loss = -sum of label * log(softmax) along `axis`.
 
     Labels are class numbers with extent 1 on `axis`, or with `soft_label` probabilities of the shape of `input`.
@@ -73,13 +94,9 @@ class CrossEntropyWithSoftmaxOp(
 
     input: Operand = operand(doc="[..., C, ...], C on `axis`, floating-point")
     label: Operand = operand(doc="[..., 1, ...] of integers, or the type of `input` with `soft_label`")
-    soft_label: bool = attribute(default=False)
-    ignore_index: int = attribute(default=-100)
-    axis: int = attribute(default=-1)
     softmax: Result = result(doc="the shape of `input`")
     loss: Result = result(doc="[..., 1, ...]")
 
-    accepts = "float"
     cases = (
         *(case(shape, of(_reduced(shape, axis), i64), axis=axis, soft_label=False) for shape, axis in _LABELLED),
         *(case(shape, shape, axis=axis, soft_label=True) for shape, axis in _LABELLED),
@@ -89,22 +106,11 @@ class CrossEntropyWithSoftmaxOp(
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.input, "input", kind="float")
-        axis = normalize_axis(self, self.axis, x.rank)
-        reduced = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
-        label = tensor_operand(self, self.label, "label", kind="float" if self.soft_label else "integer")
-        if self.soft_label:
-            same_element(self, input=x, label=label)
-        wanted = x.shape if self.soft_label else reduced
-        if label.rank != x.rank or not all(map(extents_match, label.shape, wanted)):
-            raise fail(self, f"operand `label` has type {label}; expected shape {list(wanted)}")
+        label, reduced = self._checked(x, "input", self.label)
         return make_type((x, label), x.shape, x.element), make_type((x, label), reduced, x.element)
 
-    def can_fail(self) -> bool:
-        return not self.soft_label
-
     def operand_domains(self) -> tuple[Domain, ...]:
-        classes = tensor_operand(self, self.input, "input").shape[self.axis]
-        return (ANYTHING, ANYTHING if self.soft_label else _labels(classes, self.ignore_index))
+        return (ANYTHING, self._label_domain(tensor_operand(self, self.input, "input")))
 
     def compute(self, input: NDArray[Any], label: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         softmax = numerics.softmax(input, axis=self.axis)
@@ -117,27 +123,14 @@ class CrossEntropyWithSoftmaxOp(
         return softmax, np.where(kept, loss, np.zeros_like(loss))
 
 
-class CrossEntropyWithSoftmaxGradOp(
-    Op,
-    Compute,
-    Fallible,
-    OperandDomains,
-    InferTypes,
-    Sampled,
-    name="pd.cross_entropy_with_softmax_grad",
-    traits=(Pure, HasValueSemantics),
-):
+class CrossEntropyWithSoftmaxGradOp(_CrossEntropyOp, name="pd.cross_entropy_with_softmax_grad"):
     """The gradient of `pd.cross_entropy_with_softmax` by its input: (softmax * sum of label - label) * loss_grad."""
 
     label: Operand = operand(doc="as given to the loss")
     softmax: Operand = operand(doc="as computed by the loss")
     loss_grad: Operand = operand(doc="[..., 1, ...]")
-    soft_label: bool = attribute(default=False)
-    ignore_index: int = attribute(default=-100)
-    axis: int = attribute(default=-1)
     out: Result = result(doc="the shape of `softmax`")
 
-    accepts = "float"
     cases = (
         *(
             case(of(_reduced(shape, axis), i64), shape, _reduced(shape, axis), axis=axis, soft_label=False)
@@ -150,28 +143,14 @@ class CrossEntropyWithSoftmaxGradOp(
 
     def infer_types(self) -> tuple[Type, ...]:
         softmax = tensor_operand(self, self.softmax, "softmax", kind="float")
-        types: list[RankedTensor] = [softmax, tensor_operand(self, self.loss_grad, "loss_grad", kind="float")]
-        same_element(self, softmax=softmax, loss_grad=types[1])
-        axis = normalize_axis(self, self.axis, softmax.rank)
-        label = tensor_operand(self, self.label, "label", kind="float" if self.soft_label else "integer")
-        if self.soft_label:
-            same_element(self, softmax=softmax, label=label)
-        reduced = (*softmax.shape[:axis], 1, *softmax.shape[axis + 1 :])
-        for name, type_, wanted in (
-            ("loss_grad", types[1], reduced),
-            ("label", label, softmax.shape if self.soft_label else reduced),
-        ):
-            if type_.rank != softmax.rank or not all(map(extents_match, type_.shape, wanted)):
-                raise fail(self, f"operand `{name}` has type {type_}; expected shape {list(wanted)}")
-        types.append(label)
-        return (make_type(types, softmax.shape, softmax.element),)
-
-    def can_fail(self) -> bool:
-        return not self.soft_label
+        loss_grad = tensor_operand(self, self.loss_grad, "loss_grad", kind="float")
+        same_element(self, softmax=softmax, loss_grad=loss_grad)
+        label, reduced = self._checked(softmax, "softmax", self.label)
+        self._check_shape(softmax, "loss_grad", loss_grad, reduced)
+        return (make_type((softmax, loss_grad, label), softmax.shape, softmax.element),)
 
     def operand_domains(self) -> tuple[Domain, ...]:
-        classes = tensor_operand(self, self.softmax, "softmax").shape[self.axis]
-        return (ANYTHING if self.soft_label else _labels(classes, self.ignore_index), ANYTHING, ANYTHING)
+        return (self._label_domain(tensor_operand(self, self.softmax, "softmax")), ANYTHING, ANYTHING)
 
     def compute(self, label: NDArray[Any], softmax: NDArray[Any], loss_grad: NDArray[Any]) -> NDArray[Any]:
         if self.soft_label:
