@@ -6,7 +6,7 @@ of the operands and on how it is vectorised; the interpreter and the simulator u
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ __all__ = ["largest", "maximum", "minimum", "smallest"]
 
 Array: TypeAlias = NDArray[Any]
 
+_SMALLEST = {size: (np.dtype(f"i{size}"), -(1 << 8 * size - 1)) for size in (2, 4, 8)}
+"""By bytes of a number, the signed integers of its size, and the smallest of them."""
 _WORDS = {2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64)}
 
 
@@ -47,35 +49,28 @@ def _pairwise(
     x: Array, y: Array, out: Array | None, buffer: Array | None, function: np.ufunc, *, negative: bool
 ) -> Array:
     """`function`, with the sign that the result must have: that of both operands, or of either if `negative`."""
-    words, others = _words(x), _words(y)
-    if words is None or others is None:
+    # The two zeros meet only where an operand has a -0; without one any order of +0 and +0 is right.
+    if not (_has_negative_zero(x) or _has_negative_zero(y)):
         return np.asarray(function(x, y, out=out))
-    bits, sign = words
-    found: Array | None = None
-    if out is None or not (np.may_share_memory(out, x) or np.may_share_memory(out, y)):
-        found = np.asarray(function(x, y, out=out))
-        # Only a zero may have the wrong sign, and only the one that loses may be wrong.
-        loses = found.view(bits.dtype)
-        if not (loses.size and (_has_positive_zero(loses) if negative else _has_negative_zero(loses))):
-            return found
+    bits, sign = cast("tuple[Array, Any]", _words(x))
+    others, _ = cast("tuple[Array, Any]", _words(y))
     combine = np.bitwise_or if negative else np.bitwise_and
-    signs = np.asarray(combine(bits, others[0], out=None if buffer is None else buffer.view(bits.dtype)))
+    signs = np.asarray(combine(bits, others, out=None if buffer is None else buffer.view(bits.dtype)))
     if negative:
         signs &= sign
     else:
         signs |= ~sign
-    found = np.asarray(function(x, y, out=out)) if found is None else found
+    found = np.asarray(function(x, y, out=out))
     combine(found.view(bits.dtype), signs, out=found.view(bits.dtype))
     return found
 
 
-def _has_negative_zero(bits: Array) -> bool:
-    signed = bits.view(f"i{bits.itemsize}")
-    return bool(np.minimum.reduce(signed, axis=None) == np.iinfo(signed.dtype).min)
-
-
-def _has_positive_zero(bits: Array) -> bool:
-    return int(np.count_nonzero(bits)) != bits.size
+def _has_negative_zero(x: Array) -> bool:
+    """Whether floating numbers hold a -0, whose bits are the smallest signed integer; integers hold none."""
+    if x.dtype.kind in "iub" or x.dtype.itemsize not in _SMALLEST:
+        return False
+    integer, smallest = _SMALLEST[x.dtype.itemsize]
+    return bool(x.size) and bool(np.minimum.reduce(x.view(integer), axis=None) == smallest)
 
 
 def largest(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
