@@ -170,3 +170,42 @@ def test_pooling_agrees_on_zeros(name: str) -> None:
     (chip,) = tx8ir.compile(program).run(arg0=x).values()
     (wanted,) = evaluate(program, {"arg0": x}, precision="native").values()
     assert_same_bits(chip.ravel(), wanted.ravel())
+
+
+@pytest.mark.parametrize(
+    ("scale", "bias", "last"),
+    [
+        (1, 0.0, True),
+        (1, -0.0, True),
+        (2, 0.0, True),
+        (-1, 0.0, True),
+        (-1, -0.0, True),
+        (1, 0.0, False),
+        (-1, 0.0, False),
+    ],
+)
+def test_a_scale_keeps_the_signs_of_zeros(scale: float, bias: float, last: bool) -> None:
+    """As in IEEE 754: -0 + 0 is +0, and -0 + -0 is -0. Their reciprocals are infinities of two signs."""
+    x = np.array([-0.0, 0.0, 1.5, -1.5, np.inf, -np.inf, 1e-45], np.float32)
+    order = str(last).lower()
+    text = f"""module {{ func.func @main(%x: !pd.vtensor<7xf32>) -> !pd.vtensor<7xf32> {{
+        %y = "pd.scale"(%x) {{scale = {float(scale)} : f64, bias = {bias} : f64, bias_after_scale = {order}}}
+            : (!pd.vtensor<7xf32>) -> !pd.vtensor<7xf32>
+        return %y : !pd.vtensor<7xf32> }} }}"""
+    (got,) = tx8ir.compile(tx8ir.parse(text)).run(arg0=x).values()
+    s, b = np.float32(scale), np.float32(bias)
+    want = x * s + b if last else (x + b) * s
+    assert got.tobytes() == want.tobytes()
+
+
+@pytest.mark.parametrize("constant", [-0.0, 0.0, 2.0])
+@pytest.mark.parametrize("shape", ["", "4x"], ids=["number", "row"])
+def test_a_constant_less_a_value_keeps_the_signs_of_zeros(constant: float, shape: str) -> None:
+    x = np.array([[-0.0, 0.0, 1.5, -1.5], [2.0, -2.0, np.inf, -0.0]], np.float32)
+    c, t = f"!pd.vtensor<{shape}f32>", "!pd.vtensor<2x4xf32>"
+    text = f"""module {{ func.func @main(%x: {t}) -> {t} {{
+        %c = "pd.full"() {{shape = array<i64{": 4" if shape else ""}>, value = {constant} : f64}} : () -> {c}
+        %y = "pd.subtract"(%c, %x) : ({c}, {t}) -> {t}
+        return %y : {t} }} }}"""
+    (got,) = tx8ir.compile(tx8ir.parse(text)).run(arg0=x).values()
+    assert got.tobytes() == (np.float32(constant) - x).tobytes()

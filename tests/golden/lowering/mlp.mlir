@@ -22,13 +22,14 @@ module {
     %3 = "tx8be.None"() : () -> none
     %4 = "tx8be.Gemm"(%0, %1, %2, %3) {activation = #tx8be<Activation relu>, op_mode = #tx8be<GemmMode Normal>, sparse_en = false, transL = false, transR = false} : (!pd.vtensor<1x8xf32>, !pd.vtensor<8x4xf32>, !pd.vtensor<4xf32>, none) -> !pd.vtensor<1x4xf32>
     %5 = "tx8be.Ne"(%4, %4) : (!pd.vtensor<1x4xf32>, !pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
-    %6 = "tx8be.Neg"(%4) {fusion_id = 8 : i64} : (!pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
-    %7 = "tx8be.None"() : () -> none
-    %8 = "tx8be.Add"(%6, %7) {fusion_id = 8 : i64, scalar = 1.0 : f64} : (!pd.vtensor<1x4xf32>, none) -> !pd.vtensor<1x4xf32>
-    %9 = "tx8be.None"() : () -> none
-    %10 = "tx8be.Select"(%5, %9, %8) {a_scalar = 0.0 : f64} : (!pd.vtensor<1x4xf32>, none, !pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
-    %11 = "tx8be.Tuple"(%10) {input_nums = 1 : i64, layout_str = "Unknown"} : (!pd.vtensor<1x4xf32>) -> tuple<!pd.vtensor<1x4xf32>>
-    %12 = "tx8be.Output"(%11) {layout_str = "Unknown", mem_scope = #tx8be<memscope_mode DDR>} : (tuple<!pd.vtensor<1x4xf32>>) -> tuple<!pd.vtensor<1x4xf32>>
-    return %12 : tuple<!pd.vtensor<1x4xf32>>
+    %6 = "tx8be.None"() : () -> none
+    %7 = "tx8be.Mul"(%4, %6) {fusion_id = 8 : i64, scalar = -1.0 : f64} : (!pd.vtensor<1x4xf32>, none) -> !pd.vtensor<1x4xf32>
+    %8 = "tx8be.None"() : () -> none
+    %9 = "tx8be.Add"(%7, %8) {fusion_id = 8 : i64, scalar = 1.0 : f64} : (!pd.vtensor<1x4xf32>, none) -> !pd.vtensor<1x4xf32>
+    %10 = "tx8be.None"() : () -> none
+    %11 = "tx8be.Select"(%5, %10, %9) {a_scalar = 0.0 : f64} : (!pd.vtensor<1x4xf32>, none, !pd.vtensor<1x4xf32>) -> !pd.vtensor<1x4xf32>
+    %12 = "tx8be.Tuple"(%11) {input_nums = 1 : i64, layout_str = "Unknown"} : (!pd.vtensor<1x4xf32>) -> tuple<!pd.vtensor<1x4xf32>>
+    %13 = "tx8be.Output"(%12) {layout_str = "Unknown", mem_scope = #tx8be<memscope_mode DDR>} : (tuple<!pd.vtensor<1x4xf32>>) -> tuple<!pd.vtensor<1x4xf32>>
+    return %13 : tuple<!pd.vtensor<1x4xf32>>
   }
 }

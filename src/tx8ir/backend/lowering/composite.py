@@ -61,10 +61,10 @@ def lower_attention(op: pd.ScaledDotProductAttentionOp) -> Value:
     """softmax(scale * query · keyᵀ, masked) · value. A scale up to 1 goes to the query, so that no score overflows."""
     query, scale = op.query, op.factor
     if abs(scale) <= 1 and scale != 1:
-        query = pd.scale(query, scale=scale).out
+        query = pd.scale(query, scale=scale, bias=-0.0).out
     scores = pd.matmul(query, op.key, transpose_y=True).out
     if not abs(scale) <= 1:
-        scores = pd.scale(scores, scale=scale).out
+        scores = pd.scale(scores, scale=scale, bias=-0.0).out
     kind = ranked_type(scores)
     hidden = pd.full(shape=(), value=op.masked_score, dtype=kind.element)
     if op.attn_mask is not None:

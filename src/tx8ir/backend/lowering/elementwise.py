@@ -131,10 +131,12 @@ def power(ctx: Lowering, x: Value, exponent: float) -> Value:
 
 @lowers(pd.ScaleOp)
 def lower_scale(ctx: Lowering, op: pd.ScaleOp) -> Sequence[Value]:
-    steps = [(tx8be.MulOp, op.scale, 1.0), (tx8be.AddOp, op.bias, 0.0)]
+    """One operation for each number that changes something: -0.0 + 0.0 is 0.0, and x + -0.0 is x for every float."""
+    adds = op.bias != 0.0 or (ranked_type(op.x).element.is_float and math.copysign(1.0, op.bias) > 0)
+    steps = [(tx8be.MulOp, op.scale, op.scale != 1.0), (tx8be.AddOp, op.bias, adds)]
     value = ctx.get(op.x)
-    for kind, scalar, neutral in steps if op.bias_after_scale else reversed(steps):
-        if scalar != neutral:
+    for kind, scalar, changes in steps if op.bias_after_scale else reversed(steps):
+        if changes:
             value = with_scalar(ctx, kind, value, scalar)
     return [value]
 
@@ -173,8 +175,8 @@ def binary(ctx: Lowering, kind: type[BinaryOp], x: Value, y: Value, shape: tuple
     if swapped is not None and (scalar is not None or is_row(ctx, x, shape)):
         return binary(ctx, swapped, y, x, shape)
     if kind is tx8be.SubOp and (scalar is not None or is_row(ctx, x, shape)):
-        # c - y = (0 - y) + c, exactly: negation does not round
-        negative = tx8be.NegOp(ctx.broadcast(y, shape)).y
+        # c - y = -1 * y + c, exactly, for zeros too: the vector unit's `neg` gives +0 for both
+        negative = with_scalar(ctx, tx8be.MulOp, ctx.broadcast(y, shape), -1.0)
         return (
             with_scalar(ctx, tx8be.AddOp, negative, scalar)
             if scalar is not None

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.tensors import TensorError, element_of
 
@@ -35,13 +36,13 @@ _register("Not", 1, 1, pd.logical_not)
 @converter("Neg", first=6, last=13)
 def neg(node: Node) -> Converted:
     """-x."""
-    return pd.scale(node.operand(0), scale=-1.0)
+    return times(node.operand(0), -1.0)
 
 
 @converter("Ceil", first=6, last=13)
 def ceil(node: Node) -> Converted:
     """-floor(-x)."""
-    return pd.scale(pd.floor(pd.scale(node.operand(0), scale=-1.0)), scale=-1.0)
+    return times(pd.floor(times(node.operand(0), -1.0)), -1.0)
 
 
 @converter("Softplus", first=1, last=22)
@@ -80,7 +81,7 @@ def _elu(node: Node, alpha: float, gamma: float) -> Operation:
     x, zero = node.operand(0), node.scalar(0, node.type_of(0).element)
     # exp of the negative part only: exp of a large x would overflow where its result is not taken.
     negative = pd.scale(pd.exp(pd.minimum(x, zero)), scale=alpha * gamma, bias=-alpha * gamma)
-    return pd.where(pd.greater_than(x, zero), x if gamma == 1.0 else pd.scale(x, scale=gamma), negative)
+    return pd.where(pd.greater_than(x, zero), x if gamma == 1.0 else times(x, gamma), negative)
 
 
 @converter("HardSigmoid", first=6, last=22, attributes=("alpha", "beta"))

@@ -15,6 +15,11 @@ from tx8ir.frontends.onnx.registry import Converted, converter
 _Binary = Callable[[Value | Operation, Value], Operation]
 
 
+def times(x: Value | Operation, factor: float) -> Operation:
+    """`x * factor`, with the sign that a zero has: adding -0 changes nothing, adding 0 makes 0 of -0."""
+    return pd.scale(x, scale=factor, bias=-0.0)
+
+
 def _register(operator: str, first: int, last: int, build: _Binary) -> None:
     """Register an operator on two tensors that is one `pd` operation. Before version 7 broadcasting was another."""
     converter(operator, first=first, last=last)(lambda node: build(node.operand(0), node.operand(1)))
@@ -51,7 +56,7 @@ _register_variadic("Sum", 6, 13, pd.add)
 def mean(node: Node) -> Converted:
     """The elementwise mean of the inputs."""
     initial, *others = node.operands()
-    return pd.scale(reduce(pd.add, others, initial), scale=1 / (1 + len(others)))
+    return times(reduce(pd.add, others, initial), 1 / (1 + len(others)))
 
 
 @converter("Where", first=9, last=16)

@@ -7,6 +7,7 @@ from typing import Literal
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
@@ -30,11 +31,11 @@ def gemm(node: Node) -> Converted:
     )
     alpha, beta = node.float("alpha", 1.0), node.float("beta", 1.0)
     if alpha != 1.0:
-        out = pd.scale(out, scale=alpha)
+        out = times(out, alpha)
     addend: Value | Operation | None = node.optional(2)
     if addend is None or beta == 0.0:
         return out
-    return pd.add(out, addend if beta == 1.0 else pd.scale(addend, scale=beta))
+    return pd.add(out, addend if beta == 1.0 else times(addend, beta))
 
 
 _WINDOW = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
