@@ -21,6 +21,7 @@ from tx8ir.core import (
     VTensorType,
     WeightStore,
     f32,
+    f64,
     i1,
 )
 from tx8ir.dialects import builtin, pd, tx8be
@@ -321,6 +322,9 @@ def is_empty(value: Value) -> bool:
 def check_type(t: RankedTensor) -> None:
     """Raise `Illegal` when no backend op computes in the element type."""
     if t.element.format.name in UNSUPPORTED:
-        raise Illegal(f"element type {t.element} is not computed by the TX8; run convert-dtype")
+        how = "convert-dtype"
+        if t.element is f64:
+            how += '{dtype=f32}, which is CompileOptions(dtype="float32")'
+        raise Illegal(f"element type {t.element} is not computed by the TX8; run {how}")
     if t.element.format.is_packed and t.element is not i1:  # of truth values there are masks
         raise Illegal(f"element type {t.element} packs several elements into a byte, which no DMA moves; cast it to i8")
