@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, TypeAlias, cast
 
 import attrs
@@ -281,20 +282,15 @@ class Interpreter:
             EvaluationError: inputs that do not fit; an operation that has no way to be evaluated, or fails (an index
                 out of range, say). It carries the operation and its location.
         """
-        main = self.program.main
-        feeds = {op.feed_name: op.out.type for op in self.program.module.walk() if isinstance(op, pd.FeedOp)}
-        takes = self.program.inputs | feeds
-        signature = "the program takes " + (
-            ", ".join(f"{name}: {type_}" for name, type_ in takes.items()) or "no input"
-        )
+        main, takes = self._main, self._takes
         for name in takes:
             if name not in inputs:
-                raise EvaluationError(f"missing input {name!r}; {signature}", main)
+                raise EvaluationError(f"missing input {name!r}; {_signature(takes)}", main)
         for name in inputs:
             if name not in takes:
-                raise EvaluationError(f"unknown input {name!r}; {signature}", main)
+                raise EvaluationError(f"unknown input {name!r}; {_signature(takes)}", main)
         run = _Run(self.program, self.precision, inputs)
-        arguments = [run.feed(name, _tensor(name, type_)) for name, type_ in self.program.inputs.items()]
+        arguments = [run.feed(name, _tensor(name, takes[name])) for name in self._arguments]
         with np.errstate(all="ignore"):  # infinities and NaN are values here, as in IEEE 754
             results = self._run_block(main.body.block, arguments, run)
         types: tuple[Type, ...] = main.function_type.results
@@ -307,6 +303,20 @@ class Interpreter:
         with np.errstate(all="ignore"):  # a variable in "fp64" may hold what its format cannot
             self.parameters = run.write_back()
         return run.outputs
+
+    @cached_property
+    def _main(self) -> func.FuncOp:
+        return self.program.main
+
+    @cached_property
+    def _arguments(self) -> Mapping[str, Type]:
+        return self.program.inputs
+
+    @cached_property
+    def _takes(self) -> Mapping[str, Type]:
+        """Names and types of what the program takes: arguments of `main`, and feeds."""
+        feeds = {op.feed_name: op.out.type for op in self.program.module.walk() if isinstance(op, pd.FeedOp)}
+        return {**self._arguments, **feeds}
 
     def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:
         """The operands of the terminator of `block`. Frames are the call stack: nothing below recurses."""
@@ -411,6 +421,10 @@ class Interpreter:
         if block not in self._plans:
             self._plans.update(_plan(block))
         return self._plans[block]
+
+
+def _signature(takes: Mapping[str, Type]) -> str:
+    return "the program takes " + (", ".join(f"{name}: {type_}" for name, type_ in takes.items()) or "no input")
 
 
 def _tensor(name: str, type_: Type) -> RankedTensor:

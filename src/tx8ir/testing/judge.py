@@ -27,7 +27,7 @@ from tx8ir.interpreter import EvaluationError, Precision
 from .counterexample import Failure, Kind, Stage
 from .coverage import MAX_EVENTS, TooManySteps
 from .inputs import InputSet
-from .observe import Observation, Promise, difference, observe
+from .observe import Observation, ObservedProgram, Promise, difference
 from .reduce import count_operations
 from .rounding import format_allowances, makes_nan, rounding_allowances
 
@@ -74,6 +74,7 @@ def judge(
     watch: Run = plainly,
     evaluate: bool = False,
     max_steps: int = MAX_STEPS,
+    has_text: bool = True,
 ) -> Verdict:
     """Runs the passes on copies of `program` until one is wrong.
 
@@ -87,41 +88,35 @@ def judge(
         watch: how a pass is run.
         evaluate: evaluate the program in any case.
         max_steps: how many operations it may evaluate.
+        has_text: print and parse what the passes leave, too.
 
     Raises:
         EvaluationError: the program itself cannot be evaluated, on any of the inputs.
     """
-    court = _Court(program, stages, promises, sets, max_steps)
+    oracle = _Oracle(program, stages, promises, sets, max_steps, has_text=has_text)
     if evaluate:
-        court.call_witnesses()
+        oracle.references()
     failure = None
     for index in range(len(stages)):
-        failure = court.judge(index, watch)
+        failure = oracle.judge(index, watch)
         if failure is not None:
             break
     if failure is not None:
-        court.call_witnesses()
-    return Verdict(failure, court.changed or failure is not None, len(court.runs or ()), court.after)
+        oracle.references()
+    return Verdict(failure, oracle.changed or failure is not None, len(oracle.runs or ()), oracle.after)
 
 
 @attrs.define(eq=False)
-class _Witness:
-    """The program, as far as the pipeline has come, on one set of inputs.
+class _Reference:
+    """What the program does on one set of inputs, as far as the pipeline has come.
 
     Attributes:
         given: the inputs.
-        seen: what the program does, by the precision it is evaluated in, as far as it was asked for.
+        seen: what it does, by the precision it is evaluated in, as far as it was asked for.
     """
 
     given: InputSet
     seen: dict[Precision, Observation] = attrs.field(factory=dict[Precision, Observation])
-
-    def look(self, program: Program, promise: Promise, max_steps: int) -> Observation:
-        """What the program does before a pass with that promise. Raises EvaluationError when it cannot be evaluated."""
-        precision = _precision(promise)
-        if precision not in self.seen:
-            self.seen[precision] = observe(program, self.given.arrays, precision, max_steps=max_steps)
-        return self.seen[precision]
 
     def difference(
         self, before: Program, after: Program, promise: Promise, earlier: Observation, later: Observation
@@ -143,7 +138,7 @@ class _Witness:
         return None if found is None else str(found)
 
 
-class _Court:
+class _Oracle:
     """A program before and after the passes."""
 
     def __init__(
@@ -153,16 +148,20 @@ class _Court:
         promises: Sequence[Promise],
         sets: Callable[[], Sequence[InputSet]],
         max_steps: int,
+        *,
+        has_text: bool,
     ) -> None:
         self.program = self.before = self.after = program
         self.stages = stages
         self.promises = promises
         self.changed = False
-        self.runs: list[_Witness] | None = None
+        self.runs: list[_Reference] | None = None
         self._sets = sets
         self._max_steps = max_steps
+        self._has_text = has_text
+        self._observed: dict[Precision, ObservedProgram] = {}  # the program before the pass
 
-    def call_witnesses(self) -> list[_Witness]:
+    def references(self) -> list[_Reference]:
         """The program, as it was given, on each set of inputs that it can be evaluated on."""
         if self.runs is not None:
             return self.runs
@@ -170,9 +169,9 @@ class _Court:
         self.runs = []
         error: EvaluationError | None = None
         for given in self._sets():
-            run = _Witness(given)
+            run = _Reference(given)
             try:
-                run.look(self.program, first, self._max_steps)
+                self._look(run, first)
             except EvaluationError as caught:
                 error = caught
             else:
@@ -181,6 +180,15 @@ class _Court:
             raise error
         return self.runs
 
+    def _look(self, run: _Reference, promise: Promise) -> Observation:
+        """What the program does before a pass with that promise. Raises EvaluationError when it cannot be evaluated."""
+        precision = _precision(promise)
+        if precision not in run.seen:
+            if precision not in self._observed:
+                self._observed[precision] = ObservedProgram(self.before, precision)
+            run.seen[precision] = self._observed[precision].observe(run.given.arrays, max_steps=self._max_steps)
+        return run.seen[precision]
+
     def judge(self, index: int, watch: Run) -> Failure | None:
         """Runs one pass, and says what is wrong with it."""
         stage = self.stages[index]
@@ -188,7 +196,7 @@ class _Court:
         def failure(
             kind: Kind, message: str, inputs: Mapping[str, Array] | None = None, cause: Exception | None = None
         ) -> Failure:
-            runs = self.call_witnesses()
+            runs = self.references()
             inputs = (runs[0].given.arrays if runs else {}) if inputs is None else inputs
             return Failure(index, stage, kind, message, inputs, _shown(self.after), cause)
 
@@ -213,23 +221,18 @@ class _Court:
         message = self._differs_again(stage)
         if message is not None:
             return failure("nondeterministic", message)
-        message = text_differs(self.after)
+        message = text_differs(self.after) if self._has_text else None
         if message is not None and text_differs(self.before) is None:
             return failure("text", message)
-        judged = self._judged(self.promises[index])
-        for run, earlier in judged:
-            promise = self.promises[index]
+        promise = self.promises[index]
+        observed = ObservedProgram(self.after, _precision(promise))
+        longest = count_operations(self.after)
+        for run, earlier in self._judged(promise):
             if promise is Promise.FORMATS and not _fits(self.after, run.given.arrays):
                 continue  # a pass may change the formats of inputs, for numbers that they hold
             try:
-                limit = LONGER * (earlier.steps + 10) + count_operations(self.after)
-                later = observe(
-                    self.after,
-                    run.given.arrays,
-                    _precision(promise),
-                    max_steps=limit,
-                    variables=earlier.variables,
-                )
+                limit = LONGER * (earlier.steps + 10) + longest
+                later = observed.observe(run.given.arrays, max_steps=limit, variables=earlier.variables)
             except EvaluationError as error:
                 return failure("evaluation", error.message, run.given.arrays, error)
             found = run.difference(self.before, self.after, promise, earlier, later)
@@ -237,14 +240,15 @@ class _Court:
                 return failure("answer", found, run.given.arrays)
             run.seen[_precision(promise)] = later
         self.before = self.after
+        self._observed = {_precision(promise): observed}
         return None
 
-    def _judged(self, promise: Promise) -> list[tuple[_Witness, Observation]]:
+    def _judged(self, promise: Promise) -> list[tuple[_Reference, Observation]]:
         """What the program did before the pass, on the inputs that the promise can be judged on."""
-        judged: list[tuple[_Witness, Observation]] = []
-        for run in self.call_witnesses():
+        judged: list[tuple[_Reference, Observation]] = []
+        for run in self.references():
             try:
-                earlier = run.look(self.before, promise, self._max_steps)
+                earlier = self._look(run, promise)
                 judged.append((run, earlier))
             except EvaluationError:
                 pass  # not in the precision that this promise is about

@@ -69,13 +69,38 @@ def observe(
         EvaluationError: the program cannot be evaluated on these inputs (an index out of range, say), or evaluates more
             than `max_steps` operations: a loop that does not end.
     """
-    shown = mutable_parameters(program).union(variables)
-    # The interpreter writes inputs and variables in storage of its own, and variables back into the store it is given.
-    scratch = Program(program.module, program.weights.copy())
-    interpreter = Interpreter(scratch, precision, max_steps=max_steps, computer=computer)
-    results = interpreter.run(inputs)
-    stored = {name: variable.numpy() for name, variable in scratch.weights.items() if name in shown}
-    return Observation(results, {**stored, **interpreter.parameters}, interpreter.feeds, interpreter.steps)
+    return ObservedProgram(program, precision, computer).observe(inputs, max_steps=max_steps, variables=variables)
+
+
+class ObservedProgram:
+    """A program that is run on many sets of inputs; what is the same in every run is found once.
+
+    Args:
+        program: it and its store stay as they are, and must not change between runs.
+        precision: what floating-point numbers are computed in.
+        computer: see `tx8ir.interpreter.Interpreter`.
+    """
+
+    def __init__(self, program: Program, precision: Precision = "native", computer: Computer | None = None) -> None:
+        self.program = program
+        self._mutable = mutable_parameters(program)
+        # The interpreter writes inputs and variables in storage of its own, and variables back into the store it is
+        # given.
+        self._scratch = Program(program.module, program.weights.copy())
+        self._interpreter = Interpreter(self._scratch, precision, computer=computer)
+
+    def observe(
+        self, inputs: Mapping[str, Array], *, max_steps: int = 10_000_000, variables: Collection[str] = ()
+    ) -> Observation:
+        """What a run on these inputs leaves behind; see `observe`. Raises EvaluationError."""
+        interpreter, store = self._interpreter, self._scratch.weights
+        for name, variable in self.program.weights.items():
+            store[name].data = variable.data
+        interpreter.max_steps = max_steps
+        results = interpreter.run(inputs)
+        shown = self._mutable.union(variables) if variables else self._mutable
+        stored = {name: variable.numpy() for name, variable in store.items() if name in shown}
+        return Observation(results, {**stored, **interpreter.parameters}, interpreter.feeds, interpreter.steps)
 
 
 @attrs.frozen
@@ -127,6 +152,8 @@ def difference(
 
 def _differs(a: Array, b: Array, *, signed_zeros: bool) -> NDArray[np.bool_]:
     """Where numbers are not the same; a NaN is a NaN."""
+    if a.dtype == b.dtype and a.tobytes() == b.tobytes():
+        return np.zeros(a.shape, np.bool_)  # most of what is compared
     with np.errstate(all="ignore"):
         differs = np.asarray(a != b)
         if a.dtype.kind not in "iub":
