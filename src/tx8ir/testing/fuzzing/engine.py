@@ -71,6 +71,7 @@ def fuzz(
     failures: int = 1,
     reduce: bool = True,
     progress: FuzzProgress | None = None,
+    clock: Callable[[], float] = time.monotonic,
 ) -> FuzzResult:
     """Looks for a program that a pass gets wrong; needs nothing but the pass.
 
@@ -93,6 +94,7 @@ def fuzz(
         failures: stop after so many different counterexamples.
         reduce: make counterexamples as small as possible.
         progress: told after each round.
+        clock: what tells the seconds; `time.process_time` where other work slows the machine down.
 
     Raises:
         TypeError: no pass; or one that another process cannot be given.
@@ -100,15 +102,15 @@ def fuzz(
     session = Session(pass_, promise)
     if executor is not None and not isinstance(executor, ThreadPoolExecutor):
         session.require_picklable()
-    engine = _Engine(session, seed, changed, executor, failures, reduce)
+    engine = _Engine(session, seed, changed, executor, failures, reduce, clock)
     if programs is None:
         rounds = engine.rounds(examples)
     else:
         rounds = engine.given(_drawn(programs, 100 if examples is None else examples))
         seconds = float("inf")
-    deadline = float("inf") if examples is not None else time.monotonic() + seconds
+    deadline = float("inf") if examples is not None else clock() + seconds
     for tasks in rounds:
-        if engine.round(tasks, deadline) or time.monotonic() >= deadline:
+        if engine.round(tasks, deadline) or clock() >= deadline:
             break
         if progress is not None:
             progress(engine.result())
@@ -132,7 +134,14 @@ class _Entry:
 
 class _Engine:
     def __init__(
-        self, session: Session, seed: int, required: float, executor: Executor | None, failures: int, reduce: bool
+        self,
+        session: Session,
+        seed: int,
+        required: float,
+        executor: Executor | None,
+        failures: int,
+        reduce: bool,
+        clock: Callable[[], float],
     ) -> None:
         self.session = session
         self.required = required
@@ -143,6 +152,7 @@ class _Engine:
         self._executor = executor
         self._failures = failures
         self._reduce = reduce
+        self._clock = clock
         self._has_templates = bool(templates(session.material))
         self._totals = Outcome()
         self._rounds = 0
@@ -254,7 +264,7 @@ class _Engine:
             outcome = futures[number].result() if futures else work(task)
             self._merge(task, outcome)
             enough = len(self.counterexamples) >= self._failures
-            if enough or time.monotonic() >= deadline:
+            if enough or self._clock() >= deadline:
                 break
         for future in futures:
             future.cancel()
