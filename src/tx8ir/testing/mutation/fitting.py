@@ -15,6 +15,7 @@ from tx8ir.dialects.samples import Sample, samples_of
 from tx8ir.testing.direction import ANYTHING, Direction
 from tx8ir.testing.extraction import op_classes
 
+from .fitted import fitted
 from .values import add_input, is_tensor, number, numbers_in, values_before, variable
 
 NUMBERS = (0.0, 1.0, -0.0, 2.0, -1.0, 0.5)
@@ -110,9 +111,10 @@ def grow(
             else new_operand(program, at, sample.types[i], operands[i].domain, known, rng, material)
             for i, value in enumerate(values)
         ]
+        fitting = sample if rng.random() < 0.5 else fitted_to(sample, filled, rng)
         try:
             with Builder.before(at):
-                return sample.build(filled)
+                return fitting.build(filled)
         except (IrError, ValueError, TypeError):
             continue
     return None
@@ -154,6 +156,16 @@ def adapted(sample: Sample, place: int, given: Type, rng: random.Random) -> Samp
         attributes = {key: _with_extents(value, extents) for key, value in sample.attributes.items()}
         sample = attrs.evolve(sample, attributes=attributes)
     return sample
+
+
+def fitted_to(sample: Sample, operands: Sequence[Value], rng: random.Random) -> Sample:
+    """The sample with attributes that go with these operands, where it takes them; see `fitted`."""
+    attributes = fitted(sample.op, sample.attributes, operands, rng)
+    changed = attrs.evolve(sample.with_types([v.type for v in operands]), attributes=attributes)
+    try:
+        return changed if changed.result_types else sample
+    except (IrError, ValueError, TypeError, OverflowError):
+        return sample
 
 
 def _with_extents(value: Any, extents: Mapping[int, int]) -> Any:

@@ -45,7 +45,7 @@ from tx8ir.transforms.constraints import Constraint
 from tx8ir.transforms.declarative import Rule
 from tx8ir.transforms.pattern_nodes import Attr, Constant, Node, Number, OneOf, Pattern, ResultOf, Var
 
-from .fitting import NUMBERS, Material, adapted, attribute_values, new_operand, samples
+from .fitting import NUMBERS, Material, adapted, attribute_values, fitted_to, new_operand, samples
 from .values import add_input, add_results, number, telling_numbers, values_before, variable
 
 _SHAPES = ((2, 3), (2, 2), (3,), (), (1, 2, 3), (2, 2, 2), (1, 2, 3, 3), (2, 4), (1, 3), (1,))
@@ -187,6 +187,8 @@ class _Instance:
             value if value is not None else self._leaf(pattern, sample, place, [v for v in values if v is not None])
             for place, (pattern, value) in enumerate(zip(patterns, values, strict=True))
         ]
+        if rng.random() < 0.5 and len(filled) == len(sample.types):
+            sample = fitted_to(sample, filled, rng)
         attributes = dict(sample.attributes)
         for key, value in attributes.items():
             # Formats that are in the program already: casts there and back, and two that are alike.

@@ -25,6 +25,7 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.testing.retype import infer_again
 
+from .fitted import fitted
 from .fitting import Material, attribute_values, grow
 from .values import add_input, add_results, insertion_points, is_tensor, number, operations, values_before, variable
 
@@ -55,7 +56,19 @@ def change_attribute(program: Program, rng: random.Random, material: Material) -
     wanted = [op for op in found if op.name in material.direction.ops]
     if not found:
         return False
-    op = rng.choice(wanted if wanted and rng.random() < 0.7 else found)
+    return change_attribute_of(rng.choice(wanted if wanted and rng.random() < 0.7 else found), rng, material)
+
+
+def change_attribute_of(op: Op, rng: random.Random, material: Material) -> bool:
+    """Another value for an attribute of an operation; for several, where they go with its operands."""
+    if rng.random() < 0.3:
+        old_values = {f.name: getattr(op, f.name) for f in op.definition.attributes}
+        made = fitted(type(op), old_values, op.operands, rng)
+        changed = {name: value for name, value in made.items() if repr(value) != repr(old_values[name])}
+        for name, value in changed.items():
+            setattr(op, name, value)
+        if changed:
+            return True
     fields = [f for f in op.definition.attributes if f.name in material.words]
     field = rng.choice(fields if fields and rng.random() < 0.7 else op.definition.attributes)
     old = getattr(op, field.name)
