@@ -39,6 +39,9 @@ LONGER = 10
 """How many times as many operations a program may evaluate after a pass, and each that it has once more: a pass may
 write much, but a program that evaluates more does not end."""
 MAX_STEPS = 10_000_000
+_WORK, _FEWEST = 20_000, 8
+"""Of a program that loops so long that evaluating it takes more operations than that, fewer sets of inputs are tried, but
+not fewer than these."""
 _COPIED = 1 << 20
 """Variables of at most so many bytes are copied for the pass, so that it cannot write into what is compared."""
 
@@ -168,7 +171,10 @@ class _Oracle:
         first = self.promises[0] if self.promises else Promise.BITS
         self.runs = []
         error: EvaluationError | None = None
+        steps = 0
         for given in self._sets():
+            if steps > _WORK and len(self.runs) >= _FEWEST:
+                break
             run = _Reference(given)
             try:
                 self._look(run, first)
@@ -176,6 +182,7 @@ class _Oracle:
                 error = caught
             else:
                 self.runs.append(run)
+                steps += run.seen[_precision(first)].steps
         if error is not None and not self.runs:
             raise error
         return self.runs

@@ -11,8 +11,8 @@ verified; an edit that leads nowhere is given up.
 - `neighbours`: all programs one small edit away
 - `kinds`: what a program shows that others do not
 - `programs`: edits of the whole: element types, extents, storage, results, another program added
-- `fitting`: operations built from samples on values that there are
-- `templates`: programs with control flow, storage and variables
+- `fitting`, `fitted`: operations built from samples on values that there are, with attributes that go with them
+- `draft`, `flow`, `accesses`, `templates`: programs with control flow, storage and variables
 - `instances`: programs that match a declarative rule, or of the shape that the code of a pass asks for
 """
 

@@ -1,10 +1,10 @@
 """Attributes that fit operands: axes, shapes, ranges and windows made of the operands' own extents.
 
-A sample has attributes for operands of its own shape. On a value of a program, and behind an operation whose attributes
-matter to it, others are worth more: each axis counted from either end, a shape of the same elements, the part of an axis
-that another operation added, a window as large as the image, the inverse of a permutation. They are proposed by the
-kind of an attribute and not by the operation, so that an operation that was never seen gets them too; what it does not
-take, it refuses.
+A sample has attributes for operands of its own shape. On a value of a program, and after an operation whose attributes
+matter to it, others are worth more: each axis counted from either end, a shape of the same elements, the part of an
+axis that another operation added, a window as large as the image, the inverse of a permutation. They are proposed by
+the kind of an attribute and not by the operation, so that an operation that was never seen gets them too; what it does
+not take, it refuses.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ _LARGEST = 6
 """An attribute that is a count is no larger."""
 
 
-def fitted(op: type[Op], attributes: Mapping[str, Any], operands: Sequence[Value], rng: random.Random) -> dict[str, Any]:
+def fitted(
+    op: type[Op], attributes: Mapping[str, Any], operands: Sequence[Value], rng: random.Random
+) -> dict[str, Any]:
     """The attributes, of which some are changed for these operands; those that name axes and ranges of them together.
 
     Args:
@@ -67,7 +69,7 @@ def _related(value: Any, rng: random.Random) -> Any:
         if sorted(numbers) == list(range(len(numbers))) and rng.random() < 0.5:
             return tuple(sorted(range(len(numbers)), key=numbers.__getitem__))
         return numbers if rng.random() < 0.7 else numbers[::-1]
-    return value
+    return cast(Any, value)
 
 
 def _axis(rank: int, rng: random.Random) -> int:
@@ -118,7 +120,9 @@ def _range(extent: int, rng: random.Random) -> tuple[int, int]:
     """A part of an axis: some of it, up to its end, all of it, or beyond."""
     low = rng.randrange(extent) if extent else 0
     high = rng.randrange(low, extent) + 1 if extent else 0
-    return rng.choice(((low, high), (low, high), (low, extent), (0, high), (0, extent), (0, extent + 3), (low - extent, high)))
+    return rng.choice(
+        ((low, high), (low, high), (low, extent), (0, high), (0, extent), (0, extent + 3), (low - extent, high))
+    )
 
 
 def _shape(shape: Sequence[int], shapes: Sequence[Sequence[int]], rng: random.Random) -> tuple[int, ...]:

@@ -1,0 +1,364 @@
+"""Programs with branches, loops, blocks and calls, in the shapes that passes over control flow look for.
+
+A template fixes what decides whether such a pass does something: a loop of so many rounds that carries a value
+unchanged, say, or two sides that are equal but for one attribute. What is computed inside is drawn, mostly from what
+the pass under test is about.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tx8ir.core import (
+    Block,
+    Operation,
+    RankedTensor,
+    Region,
+    ScalarType,
+    Value,
+    VTensorType,
+    f32,
+    i1,
+    i32,
+    i64,
+)
+from tx8ir.dialects import builtin, cf, func, pd
+
+from .draft import Draft
+
+_COUNTER = VTensorType((), i32)
+
+# --- branches --------------------------------------------------------------------------------------------------------
+
+
+def equal_or_nearly_equal_sides(draft: Draft) -> Sequence[Value]:
+    """A branch whose sides are the same, differ in an attribute, an operand or what they yield, or one is empty."""
+    x, y = draft.input(), draft.input()
+    if draft.perhaps(0.4):
+        y = x if draft.perhaps(0.2) else draft.number(draft.rng.choice(draft.material.numbers), _of(x), _shape(x))
+    condition = draft.condition() if draft.perhaps(0.5) else _comparison(draft, x, y)
+    third = draft.input() if draft.perhaps() else y
+    written: list[Operation] = []
+    given: list[Value] = []
+
+    def first() -> Sequence[Value]:
+        block = draft.block
+        made = [draft.rng.choice((x, y))]
+        for _ in range(draft.rng.choice((0, 1, 1, 1, 2))):
+            made.append(draft.op(made[-1], y))
+        written.extend(block)
+        given.extend([made[-1], draft.rng.choice(made)] if draft.perhaps(0.2) else made[-1:])
+        return given
+
+    def again() -> Sequence[Value]:
+        mapping = {v: v for v in (x, y, third)} | ({y: third} if draft.perhaps(0.3) else {})
+        draft.again(written, mapping, exactly=draft.perhaps(0.3))
+        return [mapping.get(v, v) for v in given]
+
+    def other() -> Sequence[Value]:
+        return [draft.op(x, y) if draft.perhaps() else draft.rng.choice((x, y)) for _ in given]
+
+    how = again if draft.perhaps(0.6) else other
+    made = draft.choice(condition, first, how, None)
+    return [*made, x] if draft.perhaps(0.2) else made
+
+
+def _comparison(draft: Draft, x: Value, y: Value) -> Value:
+    """A comparison of scalars of two values; where they have more elements, of all of them."""
+    kind = draft.rng.choice((pd.equal, pd.less_than, pd.greater_than, pd.greater_equal, pd.not_equal, pd.less_equal))
+    with draft.at(draft.block):
+        found = kind(x, y).out
+        type_ = found.type
+        assert isinstance(type_, RankedTensor)
+        if type_.rank == 0:
+            return found
+        return pd.cast(pd.min(pd.cast(found, dtype=i32)), dtype=i1).out
+
+
+def nested(draft: Draft) -> Sequence[Value]:
+    """A branch in a branch, mostly on the same condition; or two after each other."""
+    x, y = draft.input(), draft.input()
+    outer, inner = draft.condition(), draft.condition()
+
+    def two() -> Sequence[Value]:
+        return draft.choice(inner, lambda: [draft.op(x, y)], lambda: [draft.op(y, x)], [x.type])
+
+    if draft.perhaps(0.6):
+        sides: list[Callable[[], Sequence[Value]]] = [two, lambda: [draft.op(y)]]
+        if draft.perhaps():
+            sides.reverse()
+        return draft.choice(outer, sides[0], sides[1], [x.type])
+    first = two()
+    second = draft.choice(outer, lambda: [draft.op(*first)], lambda: [draft.op(y, x)], [x.type])
+    return [*first, *second]
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def counted_loop(draft: Draft) -> Sequence[Value]:
+    """A loop of a known number of rounds: start, step and end are constants, and the step need not divide the way."""
+    rng = draft.rng
+    x = draft.input()
+    y = x if draft.perhaps(0.15) else draft.input()
+    start, step = rng.choice((0, 0, 0, 1, 2)), rng.choice((1, 1, 2, 3, 2))
+    end = start + rng.choice((0, 1, 1, 2, 3, 4, 5, -1))
+    element = rng.choice((i32, i32, i64, f32))
+    outside = draft.perhaps()
+    limit = draft.number(end, element) if outside else None
+    stride = draft.number(step, element) if outside else None
+    early = draft.perhaps(0.15)
+    stores = draft.variable(mutable=True) if draft.perhaps(0.2) else None
+    forward = rng.choice(("same",) * 5 + ("exchanged", "computed", "dropped"))
+    body = rng.choice(("accumulate", "exchange", "unchanged", "invariant", "one unchanged", "replace", "twins"))
+    if body == "twins" and draft.perhaps(0.7):
+        y = x
+    kind = rng.choice((pd.less_than,) * 4 + (pd.less_equal, pd.not_equal))
+
+    def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        bound = limit or draft.number(end, element)
+        with draft.at(draft.block):
+            more = (kind if start <= end and (end - start) % step == 0 else pd.less_than)(args[0], bound).out
+            if early:
+                more = pd.logical_and(more, draft.condition()).out
+        count, a, b = args
+        if forward == "exchanged":
+            return more, [count, b, a]
+        if forward == "computed":
+            return more, [count, draft.op(a, b), b]
+        return more, ([count, a, b] if forward != "dropped" else [count, b, b])
+
+    def after(args: Sequence[Value]) -> Sequence[Value]:
+        count, a, b = args
+        if body == "accumulate":
+            following = [draft.op(a, b), b]
+        elif body == "exchange":
+            following = [b, a]
+        elif body == "unchanged":
+            following = [a, b]
+        elif body == "invariant":
+            following = [draft.op(draft.op(x, y), a), b]
+        elif body == "one unchanged":
+            following = [a, draft.op(b, a)]
+        elif body == "twins":  # the same for both, or nearly
+            other = draft.number(rng.choice((1.0, 2.0)), _of(x), _shape(x)) if draft.perhaps() else x
+            length = len(draft.block)
+            made = draft.op(a, other)
+            mapping = {v: v for v in (x, y, other)} | {a: b}
+            if draft.perhaps(0.3):
+                mapping[other] = draft.number(rng.choice((1.0, 3.0)), _of(x), _shape(x))
+            draft.again(list(draft.block)[length : length + 1], mapping, exactly=draft.perhaps(0.4))
+            following = [made, mapping.get(made, b)]
+        else:
+            following = [draft.op(x, y), a]
+        if stores:
+            draft.store(stores, following[0])
+        with draft.at(draft.block):
+            one = pd.add(count, stride or draft.number(step, element)).out
+        return [one, *following]
+
+    results = draft.loop([draft.number(start, element), x, y], before, after)
+    kept = [results[1:], results, results[1:2], results[2:]][rng.randrange(4)]
+    return [*kept, draft.read(stores)] if stores else kept
+
+
+def idle_or_odd_loop(draft: Draft) -> Sequence[Value]:
+    """A loop whose condition is a constant or an input, that ends after one round at most; `before` may compute."""
+    x, y = draft.input(), draft.input()
+    how = draft.rng.randrange(3)
+    more = draft.condition()
+    computes, changes = draft.perhaps(0.6), draft.perhaps(0.7)
+
+    def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        values = [draft.op(args[0], args[1]), args[1]] if computes else [args[1], args[0]] if how == 1 else args
+        return (draft.number(0, i1) if how else args[2]), [*values[:2], *args[2:]]
+
+    def after(args: Sequence[Value]) -> Sequence[Value]:
+        first = draft.op(args[0], args[1]) if changes else args[0]
+        return [first, args[1], *([] if how else [draft.number(0, i1)])]
+
+    return draft.loop([x, y, *([] if how else [more])], before, after)[:2]
+
+
+# --- blocks ----------------------------------------------------------------------------------------------------------
+
+
+def _main_ends_with(draft: Draft, region: Region, block: Block) -> None:
+    """Goes on in another block of `main`, which gets its return."""
+    region.append(block)
+    draft.block = block
+
+
+def _passed_on(draft: Draft, values: Sequence[Value], count: int) -> list[Value]:
+    """So many of the values: in their order, in another one, or some twice."""
+    how = draft.rng.randrange(3)
+    if how and len(values) >= count:
+        chosen = list(values[:count])
+        if how == 2:
+            draft.rng.shuffle(chosen)
+        return chosen
+    return [draft.rng.choice(values) for _ in range(count)]
+
+
+def diamond_of_blocks(draft: Draft) -> Sequence[Value]:
+    """A `cf.cond_br` to two blocks, to one and the join, or to the join twice; with equal or different operands.
+
+    A block on the way may take arguments, and do nothing but pass them on.
+    """
+    x, y, condition = draft.input(), draft.input(), draft.condition()
+    region = draft.block.parent
+    assert region is not None
+    count = 2 if draft.perhaps(0.5) else 1
+    join = Block([x.type, y.type][:count])
+    computes = draft.perhaps(0.3)
+
+    def given(pool: Sequence[Value]) -> list[Value]:
+        return _passed_on(draft, [draft.op(*pool[:2]), *pool] if computes else pool, count)
+
+    start = draft.block
+    sides: list[Block] = []
+    operands: list[list[Value]] = []
+    direct = draft.rng.choice(("both", "both", "one", "none"))
+    for number in range(2):
+        if direct == "both" or (direct == "one" and number):
+            operands.append(given((x, y)))
+            sides.append(join)
+        else:
+            taken = _passed_on(draft, (x, y), count) if draft.perhaps() else []
+            side = Block([v.type for v in taken])
+            region.append(side)
+            pool = (*side.args, *(() if taken and draft.perhaps(0.6) else (x, y)))
+            draft.inside(side, lambda pool=pool: given(pool), lambda values: cf.br(values, dest=join))
+            operands.append(taken)
+            sides.append(side)
+    if draft.perhaps(0.2):
+        operands[1], sides[1] = operands[0], sides[0]
+    with draft.at(start):
+        cf.cond_br(condition, operands[0], operands[1], true_dest=sides[0], false_dest=sides[1])
+    _main_ends_with(draft, region, join)
+    return [draft.op(*join.args)] if draft.perhaps(0.3) else list(join.args)
+
+
+def chain_of_blocks(draft: Draft) -> Sequence[Value]:
+    """Blocks after one another, some empty, with arguments that are passed on in some order, or values from before."""
+    values: list[Value] = [draft.input(), draft.input()] if draft.perhaps(0.7) else [draft.input()]
+    region = draft.block.parent
+    assert region is not None
+    computes = draft.perhaps(0.6)
+    count = draft.rng.choice((0, 1, 2, 2))
+    for _ in range(draft.rng.choice((1, 2, 2, 3))):
+        if computes and draft.perhaps(0.6):
+            values.append(draft.op(*values[-2:]))
+        count = count if draft.perhaps(0.8) else draft.rng.choice((0, 1, 2))
+        given = _passed_on(draft, values, count)
+        following = Block([v.type for v in given])
+        with draft.at(draft.block):
+            cf.br(given, dest=following)
+        _main_ends_with(draft, region, following)
+        values = [*following.args] if given and draft.perhaps(0.7) else [*values, *following.args]
+    return [draft.op(*values[:2])] if draft.perhaps(0.4) else values[-3:]
+
+
+def loop_of_blocks(draft: Draft) -> Sequence[Value]:
+    """A loop of blocks of 0 to 3 rounds: a header that tests, a body that goes back to it, and a block after them."""
+    x, y = draft.input(), draft.input()
+    region = draft.block.parent
+    assert region is not None
+    zero = draft.number(0, i32)
+    header = Block([_COUNTER, x.type, y.type] if draft.perhaps(0.6) else [_COUNTER, x.type])
+    with draft.at(draft.block):
+        cf.br([zero, *_passed_on(draft, (x, y), len(header.args) - 1)], dest=header)
+    body, after = Block(), Block([x.type] if draft.perhaps(0.3) else [])
+    for block in (header, body):
+        region.append(block)
+    draft.block = header
+    bound = draft.number(draft.rng.choice((0, 1, 2, 3)), i32)
+    with draft.at(header):
+        more = pd.less_than(header.args[0], bound).out
+        cf.cond_br(more, [], [header.args[1]][: len(after.args)], true_dest=body, false_dest=after)
+    draft.block = body
+    carried: list[Value] = list(header.args[1:])
+    if draft.perhaps(0.7):
+        carried.insert(0, draft.op(*carried, y))
+    one = draft.number(1, i32)
+    with draft.at(body):
+        following = pd.add(header.args[0], one).out
+        cf.br([following, *_passed_on(draft, carried, len(header.args) - 1)], dest=header)
+    _main_ends_with(draft, region, after)
+    return [*after.args, *header.args[1:]]
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def calls(draft: Draft) -> Sequence[Value]:
+    """A function, pure or with effects at some depth, called once or twice, its result used or not."""
+    rng = draft.rng
+    x, y, condition = draft.input(), draft.input(), draft.condition()
+    name = draft.variable(mutable=True)
+    effect = rng.choice(("none", "store", "store in a branch", "store in a loop", "call", "write"))
+
+    def store(value: Value) -> None:
+        old = draft.read(name)
+        with draft.at(draft.block):
+            draft.store(name, pd.add(old, value).out if draft.perhaps() else value)
+
+    def write(kind: str, called: func.FuncOp | None) -> Callable[[Sequence[Value]], Sequence[Value]]:
+        def body(args: Sequence[Value]) -> Sequence[Value]:
+            a, b, c = args
+            if kind == "store":
+                store(a)
+            elif kind == "store in a branch":
+                draft.choice(c, lambda: store(a) or [], None if draft.perhaps() else list, [])
+            elif kind == "store in a loop":
+                zero = draft.number(0)
+
+                def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+                    with draft.at(draft.block):
+                        return pd.less_than(args[0], draft.number(2)).out, args
+
+                def after(args: Sequence[Value]) -> Sequence[Value]:
+                    store(a)
+                    with draft.at(draft.block):
+                        return [pd.add(args[0], draft.number(1)).out]
+
+                draft.loop([zero], before, after)
+            elif kind == "call" and called is not None:
+                draft.call(called, args)
+            elif kind == "write":
+                with draft.at(draft.block):
+                    own = builtin.to_tensor(a).out
+                draft.write(own, b)
+                with draft.at(draft.block):
+                    return [builtin.to_vtensor(own).out]
+            return [draft.op(a, b)]
+
+        return body
+
+    types = [x.type, y.type, condition.type]
+    called = (
+        draft.function(types, write(rng.choice(("store", "store in a branch")), None)) if effect == "call" else None
+    )
+    first = draft.function(types, write(effect, called))
+    second = first
+    if draft.perhaps(0.4):  # another function that is equal, or nearly
+        second = draft.again_as_function(first) if draft.perhaps(0.7) else draft.function(types, write("none", None))
+    if draft.perhaps(0.25):  # one that nobody calls
+        unused = draft.function(types, write(rng.choice(("none", "store", "call")), first))
+        if draft.perhaps(0.3):
+            unused.set_attribute("sym_visibility", "public")
+    results = draft.call(first, [x, y, condition])
+    if draft.perhaps(0.6) or second is not first:
+        results += draft.call(second, [x, y, condition] if draft.perhaps(0.7) else [y, x, condition])
+    used = results if draft.perhaps(0.6) else results[1:]
+    return [*used, draft.read(name)] if draft.perhaps(0.8) else used or [x]
+
+
+def _of(value: Value) -> ScalarType:
+    assert isinstance(value.type, RankedTensor)
+    return value.type.element
+
+
+def _shape(value: Value) -> Sequence[int]:
+    assert isinstance(value.type, RankedTensor)
+    return value.type.shape
