@@ -40,7 +40,7 @@ LONGER = 10
 write much, but a program that evaluates more does not end."""
 MAX_STEPS = 10_000_000
 _WORK, _FEWEST = 20_000, 8
-"""Of a program that loops so long that evaluating it takes more operations than that, fewer sets of inputs are tried, but
+"""A program that loops so long that evaluating it takes more operations than that is tried on fewer sets of inputs, but
 not fewer than these."""
 _COPIED = 1 << 20
 """Variables of at most so many bytes are copied for the pass, so that it cannot write into what is compared."""
