@@ -14,7 +14,7 @@ from tx8ir.transforms.constants import splat_value
 from .mutant import Area, Case
 from .programs import bools, case, constant, f32, inline, is_inside, operations
 
-AREA = Area("branches", first="held-out")
+AREA = Area("branches")
 
 
 def branches(then: Any, otherwise: Any, **more: Any) -> Case:

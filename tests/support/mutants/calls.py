@@ -28,7 +28,7 @@ from . import programs
 from .mutant import Area
 from .programs import bools, call, case, constant, define, operations, parameter
 
-AREA = Area("calls", first="held-out")
+AREA = Area("calls")
 V = VTensorType((2,), f32)
 T = TensorType((2,), f32)
 W = {"w": programs.f32(1, 2)}

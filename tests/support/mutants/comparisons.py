@@ -16,7 +16,7 @@ from tx8ir.transforms.declarative import Make, Match, Node, Number, Rule, Var
 from .mutant import Area
 from .programs import INF, NAN, bools, case, constant, f32, operations, ranked
 
-AREA = Area("comparisons", first="development")
+AREA = Area("comparisons")
 x, y = Var("x"), Var("y")
 
 AREA.rules(

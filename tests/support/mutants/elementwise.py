@@ -18,7 +18,7 @@ from tx8ir.transforms.declarative import Attr, Make, Match, Node, Number, Rule, 
 from .mutant import Area
 from .programs import INF, NAN, case, constant, f32, operations, ranked
 
-AREA = Area("elementwise", first="development")
+AREA = Area("elementwise")
 x, y = Var("x", is_float), Var("y", is_float)
 
 

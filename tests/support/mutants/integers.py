@@ -17,7 +17,7 @@ from tx8ir.transforms.declarative import Make, Match, Node, Number, Rule, Var
 from .mutant import Area
 from .programs import Array, case, constant, ints, operations, ranked
 
-AREA = Area("integers", first="held-out")
+AREA = Area("integers")
 is_integer = Constraint(
     "integer elements", lambda v: not ranked(v).element.is_float and ranked(v).element.format.bits > 1
 )

@@ -16,7 +16,7 @@ from tx8ir.transforms.declarative import Attr, Make, Node, OneOf, Rule, Var
 from .mutant import Area
 from .programs import bools, case, constant, count, ints, operations, ranked
 
-AREA = Area("linear", first="held-out")
+AREA = Area("linear")
 x, y = Var("x"), Var("y")
 plain = {"transpose_x": equals(False), "transpose_y": equals(False)}
 

@@ -16,7 +16,7 @@ from tx8ir.transforms.constants import splat_value
 from .mutant import Area
 from .programs import case, constant, f32, inline, is_inside, operations, ranked
 
-AREA = Area("loops", first="development")
+AREA = Area("loops")
 
 
 def count_to(bound: Any, start: Any, *others: Any, body: Any, step: float = 1.0, forward: Any = None) -> Any:

@@ -50,18 +50,17 @@ class Mutant:
 
 
 class Area:
-    """Collects the mutants of one area, and assigns each to a half, in turn.
+    """Collects the mutants of one area that are in one half.
 
     Args:
-        name: of the area.
-        first: the half of the first mutant.
+        name: of the area; both halves have the same areas.
+        half: where its mutants are.
     """
 
-    def __init__(self, name: str, first: Half = "development") -> None:
+    def __init__(self, name: str, half: Half = "development") -> None:
         self.name = name
+        self.half: Half = half
         self.mutants: list[Mutant] = []
-        other: Half = "held-out" if first == "development" else "development"
-        self._halves: tuple[Half, Half] = (first, other)
 
     def _add(
         self,
@@ -76,10 +75,9 @@ class Area:
         control: Callable[[], Case] | None,
         special_value: bool,
     ) -> None:
-        half = self._halves[len(self.mutants) % 2]
         self.mutants.append(
             Mutant(
-                name, subject, promise, citation, mistake, self.name, form, special_value, witness, control, half
+                name, subject, promise, citation, mistake, self.name, form, special_value, witness, control, self.half
             )
         )  # fmt: skip
 

@@ -16,7 +16,7 @@ from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
 from .mutant import Area
 from .programs import case, count, f32, operations, ranked
 
-AREA = Area("norms", first="development")
+AREA = Area("norms")
 x = Var("x")
 
 

@@ -14,7 +14,7 @@ from tx8ir.transforms import Pass, Promise
 from .mutant import Area
 from .programs import bools, case, f32, operations, parameter, ranked
 
-AREA = Area("parameters", first="held-out")
+AREA = Area("parameters")
 A = f32(1, 2)
 ZEROS = np.zeros(2, np.float32)
 

@@ -17,7 +17,7 @@ from . import programs
 from .mutant import Area
 from .programs import case, count, ints, operations, ranked
 
-AREA = Area("reductions", first="development")
+AREA = Area("reductions")
 
 
 @AREA.mutant(

@@ -16,7 +16,7 @@ from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
 from .mutant import Area
 from .programs import case, constant, count, operations, ranked
 
-AREA = Area("shapes", first="development")
+AREA = Area("shapes")
 END = 2**31 - 1
 x = Var("x")
 

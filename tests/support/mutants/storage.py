@@ -15,7 +15,7 @@ from tx8ir.transforms.declarative import Node, Rule, Var
 from .mutant import Area
 from .programs import bools, case, constant, f32, operations
 
-AREA = Area("storage", first="development")
+AREA = Area("storage")
 read, copy = builtin.to_vtensor, builtin.to_tensor
 
 

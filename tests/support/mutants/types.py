@@ -18,7 +18,7 @@ from . import programs
 from .mutant import Area
 from .programs import bools, case, constant, ints, operations, ranked
 
-AREA = Area("types", first="held-out")
+AREA = Area("types")
 x = Var("x")
 
 

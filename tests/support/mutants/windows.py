@@ -16,7 +16,7 @@ from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
 from .mutant import Area
 from .programs import Array, case, count, f32, operations, ranked
 
-AREA = Area("windows", first="held-out")
+AREA = Area("windows")
 x = Var("x")
 
 
