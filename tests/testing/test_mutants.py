@@ -60,6 +60,16 @@ def test_a_pass_says_its_own_promise():
 def test_the_halves_are_alike():
     development, held_out = half("development"), half("held-out")
     assert len(development) + len(held_out) == len(MUTANTS)
-    assert abs(len(development) - len(held_out)) <= 1
-    for area in {m.area for m in MUTANTS}:
-        assert abs(sum(m.area == area for m in development) - sum(m.area == area for m in held_out)) <= 1
+    assert len(held_out) >= 66
+    assert {m.area for m in development} == {m.area for m in held_out}
+    assert min(Counter(m.area for m in held_out).values()) >= 4
+    for mutants in (development, held_out):
+        assert min(Counter(m.form for m in mutants).values()) >= len(mutants) // 7
+        assert len(mutants) // 5 <= sum(m.special_value for m in mutants) <= len(mutants) // 3
+
+
+def test_no_citation_is_in_both_halves():
+    threads = [
+        {m.citation.split(":")[0] for m in half(which) if "#" in m.citation} for which in ("development", "held-out")
+    ]
+    assert threads[0] & threads[1] == set()

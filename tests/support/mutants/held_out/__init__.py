@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..mutant import Area
-from . import comparisons, elementwise, integers, linear, norms, reductions, shapes, types, windows
+from support.mutants.mutant import Area
 
-AREAS: Final[tuple[Area, ...]] = tuple(
-    module.AREA
-    for module in (elementwise, integers, comparisons, types, shapes, reductions, windows, norms, linear)
+from . import (
+    branches,
+    calls,
+    comparisons,
+    elementwise,
+    integers,
+    linear,
+    loops,
+    norms,
+    parameters,
+    reductions,
+    shapes,
+    storage,
+    types,
+    windows,
 )
+
+_MODULES: Final = (
+    elementwise, integers, comparisons, types, shapes, reductions, windows, norms, linear, loops, branches, calls,
+    storage, parameters,
+)  # fmt: skip
+
+AREAS: Final[tuple[Area, ...]] = tuple(module.AREA for module in _MODULES)
 
 __all__ = ["AREAS"]

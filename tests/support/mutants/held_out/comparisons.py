@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, NAN, case, constant, f32, ints, ranked
 from tx8ir.core import f32 as single
 from tx8ir.dialects import pd
 from tx8ir.transforms import Rewriter, pattern
 from tx8ir.transforms.constants import splat_value
 from tx8ir.transforms.constraints import is_float
 from tx8ir.transforms.declarative import Make, Node, Rule, Var
-
-from ..mutant import Area
-from ..programs import INF, NAN, case, constant, f32, ints, ranked
 
 AREA = Area("comparisons", half="held-out")
 x, y = Var("x", is_float), Var("y", is_float)
@@ -88,7 +87,7 @@ def compare_without_relu(op: pd.ComparisonOp, rewriter: Rewriter) -> bool:
 AREA.rules(
     "compare-without-relu",
     compare_without_relu,
-    citation="llvm/llvm-project#182461: [InstCombine] Decompose icmp over min/max intrinsics when compared with a constant",
+    citation="llvm/llvm-project#182461: [InstCombine] Decompose icmp over min/max intrinsics",
     mistake="what relu gives for negative numbers is not greater than 0, and is as great as 0",
     witness=lambda: case(lambda x: pd.greater_equal(pd.relu(x), constant([0])), x=f32(1, -2)),
     control=lambda: case(lambda x: pd.greater_than(pd.relu(x), constant([0])), x=f32(1, -2)),
@@ -97,7 +96,7 @@ AREA.rules(
 
 @pattern(pd.LogicalAndOp, pd.LogicalOrOp)
 def tightest_bound(op: pd.ComparisonOp, rewriter: Rewriter) -> bool:
-    """x > a and x > b -> x > max(a, b)"""
+    """X > a and x > b -> x > max(a, b)"""
     sides = [v.defining_op for v in op.operands]
     a, b = (side if isinstance(side, pd.GreaterThanOp) else None for side in sides)
     if a is None or b is None or a.x is not b.x or ranked(op.out).shape != ranked(a.x).shape:
@@ -114,7 +113,7 @@ def tightest_bound(op: pd.ComparisonOp, rewriter: Rewriter) -> bool:
 AREA.rules(
     "tightest-bound",
     tightest_bound,
-    citation="llvm/llvm-project#153842: [InstCombine] Fold `(x == A) || (x & -Pow2) == A + 1` into range check (review)",
+    citation="llvm/llvm-project#153842: [InstCombine] Fold `(x == A) || (x & -Pow2) == A + 1` into range check",
     mistake="takes the same bound for `and` and for `or`, where the loosest one decides",
     witness=lambda: case(
         lambda x: pd.logical_or(pd.greater_than(x, constant([1])), pd.greater_than(x, constant([3]))), x=f32(0, 2)

@@ -7,14 +7,13 @@ import math
 import ml_dtypes
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, bf16, case, constant, f32, ranked
 from tx8ir.dialects import pd
 from tx8ir.transforms import Promise, Rewriter, pattern
 from tx8ir.transforms.constants import splat_value
 from tx8ir.transforms.constraints import Constraint, constraint, equals, is_float
 from tx8ir.transforms.declarative import Attr, Make, Match, Node, Number, OneOf, Rule, Var
-
-from ..mutant import Area
-from ..programs import INF, bf16, case, constant, f32, ranked
 
 AREA = Area("elementwise", half="held-out")
 x = Var("x", is_float)
@@ -122,7 +121,7 @@ AREA.rules(
 
 @pattern(pd.DivideOp)
 def quotient_of_equals(op: pd.DivideOp, rewriter: Rewriter) -> bool:
-    """x / x -> 1"""
+    """X / x -> 1"""
     kind = ranked(op.out)
     if op.x is not op.y or not kind.element.is_float or not kind.is_static:
         return False

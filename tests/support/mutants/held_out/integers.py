@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import case, constant, ints, ranked
 from tx8ir.core import DenseAttr, i32
 from tx8ir.dialects import builtin, pd
 from tx8ir.transforms import Rewriter, pattern
 from tx8ir.transforms.constants import splat_value
 from tx8ir.transforms.constraints import Constraint, constraint
 from tx8ir.transforms.declarative import Make, Match, Node, Number, Rule, Var
-
-from ..mutant import Area
-from ..programs import case, constant, ints, ranked
 
 AREA = Area("integers", half="held-out")
 is_signed = Constraint("signed integers", lambda v: ranked(v).element.dtype.kind == "i")
@@ -78,7 +77,7 @@ AREA.rules(
 
 @pattern(pd.DivideOp)
 def merge_quotients(op: pd.DivideOp, rewriter: Rewriter) -> bool:
-    """x / a / b -> x / (a b)"""
+    """X / a / b -> x / (a b)"""
     inner = op.x.defining_op
     if not isinstance(inner, pd.DivideOp) or not is_signed.holds(op.x) or inner.x.type is not op.out.type:
         return False

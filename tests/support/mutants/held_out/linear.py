@@ -7,15 +7,14 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
+from support.mutants.linear import wave
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, case, constant, f32, ints, operations, ranked
 from tx8ir.core import Builder, DenseAttr, Program, i8, i32
 from tx8ir.dialects import builtin, pd
 from tx8ir.transforms import Pass, Promise, Rewriter, pattern
 from tx8ir.transforms.constraints import element
 from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
-
-from ..linear import wave
-from ..mutant import Area
-from ..programs import INF, case, constant, f32, ints, operations, ranked
 
 AREA = Area("linear", half="held-out")
 
@@ -40,15 +39,13 @@ def transpose_of_product(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
 AREA.rules(
     "transpose-of-product",
     transpose_of_product,
-    citation="PaddlePaddle/CINN#773: Add support for the transpose_folding_output pass (review: lhs_trans = !lhs_trans)",
+    citation="PaddlePaddle/CINN#773: Add support for the transpose_folding_output pass (review: invert lhs_trans)",
     mistake="sets the flags where it must invert them: square matrices may be transposed already",
     promise=Promise.ROUNDING,
     witness=lambda: case(
         lambda x, y: pd.transpose(pd.matmul(x, y, transpose_y=True), perm=(1, 0)), x=wave(2, 2), y=wave(2, 2, start=9)
     ),
-    control=lambda: case(
-        lambda x, y: pd.transpose(pd.matmul(x, y), perm=(1, 0)), x=wave(2, 3), y=wave(3, 4, start=9)
-    ),
+    control=lambda: case(lambda x, y: pd.transpose(pd.matmul(x, y), perm=(1, 0)), x=wave(2, 3), y=wave(3, 4, start=9)),
 )
 
 
@@ -140,7 +137,7 @@ def causal_flag_to_mask(op: pd.ScaledDotProductAttentionOp, rewriter: Rewriter) 
 AREA.rules(
     "causal-flag-to-mask",
     causal_flag_to_mask,
-    citation="ml-explore/mlx#2835: [BUG] Result of scaled_dot_product_attention does not match PyTorch when S_Q != S_KV",
+    citation="ml-explore/mlx#2835: Result of scaled_dot_product_attention does not match PyTorch when S_Q != S_KV",
     mistake="lets the last query see the last key; the operation lets the first see the first",
     promise=Promise.ROUNDING,
     witness=lambda: case(

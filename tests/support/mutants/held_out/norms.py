@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+from support.mutants.linear import wave
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, case, count, f32, ranked
 from tx8ir.dialects import pd
 from tx8ir.transforms import Promise, Rewriter, pattern
 from tx8ir.transforms.constraints import constraint, equals, is_float
 from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
-
-from ..linear import wave
-from ..mutant import Area
-from ..programs import INF, case, count, f32, ranked
 
 AREA = Area("norms", half="held-out")
 x = Var("x", is_float)
@@ -145,7 +144,7 @@ def write_out_layer_norm(op: pd.LayerNormOp, rewriter: Rewriter) -> bool:
 AREA.rules(
     "write-out-layer-norm",
     write_out_layer_norm,
-    citation="onnxruntime/onnxruntime-qnn#167: [QNN EP] Add LayerNorm Fusion node group pattern (review: ranges of axes)",
+    citation="onnxruntime/onnxruntime-qnn#167: [QNN EP] Add LayerNorm Fusion node group pattern (review: axes)",
     mistake="normalises the last axis alone, also where the operation begins before it",
     promise=Promise.ROUNDING,
     witness=lambda: case(lambda x: pd.layer_norm(x, begin_norm_axis=1), x=wave(2, 2, 3)),
@@ -180,7 +179,7 @@ def weight_into_layer_norm(op: pd.MultiplyOp, rewriter: Rewriter) -> bool:
     inner, weight = op.x.defining_op, op.y
     if not isinstance(inner, pd.LayerNormOp) or inner.scale is not None or inner.bias is not None:
         return False
-    if weight.defining_op is not None or op.out.type is not inner.out.type:
+    if weight.parent_block is not inner.parent or weight.defining_op is not None or op.out.type is not inner.out.type:
         return False
     if ranked(weight).shape != ranked(inner.x).shape[inner.begin_norm_axis % ranked(inner.x).rank :]:
         return False

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, case, constant, count, f32, ints, ranked
 from tx8ir.dialects import pd
 from tx8ir.transforms import Promise, Rewriter, pattern
 from tx8ir.transforms.constants import splat_value
 from tx8ir.transforms.constraints import equals, is_float
 from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
-
-from ..mutant import Area
-from ..programs import INF, case, constant, count, f32, ints, ranked
 
 AREA = Area("reductions", half="held-out")
 x = Var("x", is_float)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import case, constant, count, ranked
 from tx8ir.core import f32 as single
 from tx8ir.dialects import pd
 from tx8ir.transforms import Rewriter, pattern
 from tx8ir.transforms.constants import splat_value
 from tx8ir.transforms.constraints import Constraint, is_float
 from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
-
-from ..mutant import Area
-from ..programs import case, constant, count, ranked
 
 AREA = Area("shapes", half="held-out")
 
@@ -187,9 +186,7 @@ AREA.rules(
     slice_before_expand,
     citation="dsharlet/slinky#824: Fix incorrect canonicalization of a broadcast and extent 1 dimension",
     mistake="looks the axis up in the shape of x, whose axes are aligned at the last one",
-    witness=lambda: case(
-        lambda x: pd.slice(pd.expand(x, shape=(2, 2)), axes=(0,), starts=(1,), ends=(2,)), x=count(2)
-    ),
+    witness=lambda: case(lambda x: pd.slice(pd.expand(x, shape=(2, 2)), axes=(0,), starts=(1,), ends=(2,)), x=count(2)),
     control=lambda: case(
         lambda x: pd.slice(pd.expand(x, shape=(3, 2)), axes=(1,), starts=(1,), ends=(2,)), x=count(1, 2)
     ),

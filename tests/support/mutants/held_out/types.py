@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import case, constant, f32, ranked
 from tx8ir.core import DenseAttr, bf16, f16, i8, i32
 from tx8ir.core import f32 as single
 from tx8ir.dialects import builtin, pd
@@ -11,12 +13,10 @@ from tx8ir.transforms import Promise, Rewriter, pattern
 from tx8ir.transforms.constraints import Constraint, constraint, element, is_float, one_of
 from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
 
-from ..mutant import Area
-from ..programs import case, constant, f32, ranked
-
 AREA = Area("types", half="held-out")
 x = Var("x", is_float)
 integer = Constraint("integers", lambda t: not t.is_float and t.format.bits > 1)
+signed = Constraint("signed integers", lambda t: t.dtype.kind == "i")
 
 
 @constraint("the last format the narrower one")
@@ -28,8 +28,8 @@ AREA.rules(
     "merge-casts-to-integers",
     Rule(
         "cast-cast",
-        Node(pd.CastOp, Node(pd.CastOp, x, attributes={"dtype": Attr("middle", integer)}),
-             attributes={"dtype": Attr("to", integer)}),
+        Node(pd.CastOp, Node(pd.CastOp, x, attributes={"dtype": Attr("middle", signed)}),
+             attributes={"dtype": Attr("to", signed)}),
         Make(pd.CastOp, x, dtype=Attr("to")),
         where=[narrows],
     ),
@@ -73,8 +73,8 @@ AREA.rules(
     citation="microsoft/onnxruntime#7191: Propagate Cast operations to maximize lower precision (float16) computation",
     mistake="the rounding of the argument grows with it in the power; that of the power does not",
     promise=Promise.ROUNDING,
-    witness=lambda: case(lambda x: pd.cast(pd.exp(x), dtype=f16), x=f32(1, 10.0036)),
-    control=lambda: case(lambda x: pd.cast(pd.exp(x), dtype=f16), x=f32(1, -2)),
+    witness=lambda: case(lambda x: pd.cast(pd.exp(x), dtype=bf16), x=f32(1, 80.2)),
+    control=lambda: case(lambda x: pd.cast(pd.exp(x), dtype=bf16), x=f32(1, -2)),
 )
 
 AREA.rules(

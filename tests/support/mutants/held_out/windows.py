@@ -8,13 +8,12 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, case, constant, count, f32, ranked
+from support.mutants.windows import wave, with_attributes
 from tx8ir.dialects import pd
 from tx8ir.transforms import Promise, Rewriter, pattern
 from tx8ir.transforms.constants import splat_value
-
-from ..mutant import Area
-from ..programs import INF, case, constant, count, f32, ranked
-from ..windows import wave, with_attributes
 
 AREA = Area("windows", half="held-out")
 
@@ -134,9 +133,7 @@ AREA.rules(
     witness=lambda: case(
         lambda x, w: pd.conv2d(pd.add(x, constant([2])), w, paddings=(1, 1)), x=wave(1, 1, 3, 3), w=wave(1, 1, 2, 2)
     ),
-    control=lambda: case(
-        lambda x, w: pd.conv2d(pd.add(x, constant([2])), w), x=wave(1, 1, 3, 3), w=wave(2, 1, 2, 2)
-    ),
+    control=lambda: case(lambda x, w: pd.conv2d(pd.add(x, constant([2])), w), x=wave(1, 1, 3, 3), w=wave(2, 1, 2, 2)),
 )
 
 
