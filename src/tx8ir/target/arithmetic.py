@@ -25,10 +25,23 @@ from numpy.typing import NDArray
 from tx8ir.target.formats import BF16, F32, TF32, Format
 from tx8ir.target.rounding import Rounding, single_to_odd
 
-__all__ = ["add", "divide_nearest", "leaky_relu", "multiply_nearest", "settle_subnormal", "subtract"]
+__all__ = ["add", "divide_nearest", "exp", "leaky_relu", "log", "multiply_nearest", "settle_subnormal", "subtract"]
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]
+
+
+def exp(x: Array) -> Array:
+    """e**x, the same bits for the same number wherever it lies.
+
+    NumPy has vector code for rising addresses and calls the C library for falling ones, which rounds differently.
+    """
+    return np.exp(np.asarray(x, order="C"))
+
+
+def log(x: Array) -> Array:
+    """ln(x), the same bits for the same number wherever it lies; see `exp`."""
+    return np.log(np.asarray(x, order="C"))
 
 
 def add(x: Doubles, y: Doubles, rounding: Rounding) -> Doubles:

@@ -25,7 +25,7 @@ from tx8ir.core import (
     result,
 )
 from tx8ir.dialects.samples import ELEMENTS, SHAPES, Kind, Sampled, case, each
-from tx8ir.target.arithmetic import divide_nearest, leaky_relu, multiply_nearest
+from tx8ir.target.arithmetic import divide_nearest, exp, leaky_relu, log, multiply_nearest
 from tx8ir.target.casting import cast
 from tx8ir.target.extrema import maximum
 
@@ -119,14 +119,14 @@ class ExpOp(ElementwiseUnaryOp, name="pd.exp"):
     """out = e^x."""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.exp(x)
+        return exp(x)
 
 
 class LogOp(ElementwiseUnaryOp, name="pd.log"):
     """out = ln(x): -inf at 0, NaN below."""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.log(x)
+        return log(x)
 
 
 class SqrtOp(ElementwiseUnaryOp, name="pd.sqrt"):

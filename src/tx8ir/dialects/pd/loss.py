@@ -30,6 +30,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
 from tx8ir.dialects.samples import Sampled, case, of
+from tx8ir.target.arithmetic import exp, log
 
 from . import numerics
 from .inference import extents_match, fail, make_type, normalize_axis, same_element, tensor_operand
@@ -115,7 +116,7 @@ class CrossEntropyWithSoftmaxOp(_CrossEntropyOp, name="pd.cross_entropy_with_sof
     def compute(self, input: NDArray[Any], label: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         softmax = numerics.softmax(input, axis=self.axis)
         shifted = input - input.max(axis=self.axis, keepdims=True)
-        logs = shifted - np.log(numerics.total(np.exp(shifted), axes=(self.axis,), keepdims=True))
+        logs = shifted - log(numerics.total(exp(shifted), axes=(self.axis,), keepdims=True))
         if self.soft_label:
             return softmax, -numerics.total(label * logs, axes=(self.axis,), keepdims=True)
         kept, index = _classes(label, self.ignore_index, input.shape[self.axis])

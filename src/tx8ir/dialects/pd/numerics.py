@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from tx8ir.target.arithmetic import exp
 from tx8ir.target.extrema import largest, maximum
 
 Array: TypeAlias = NDArray[Any]
@@ -65,7 +66,7 @@ def total(x: Array, *, axes: tuple[int, ...], keepdims: bool) -> Array:
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)), from exp(-|x|) so that nothing overflows and both tails keep their relative accuracy."""
-    tail = np.exp(-np.abs(x))
+    tail = exp(-np.abs(x))
     return np.where(x >= 0, 1, tail) / (1 + tail)
 
 
@@ -89,7 +90,7 @@ def softplus(x: Array, *, beta: float, threshold: float) -> Array:
 
 def softmax(x: Array, *, axis: int) -> Array:
     """exp(x - max) / sum(exp(x - max)) along `axis`."""
-    powers = np.exp(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
+    powers = exp(x - x.max(axis=axis, keepdims=True, initial=-np.inf))
     return powers / total(powers, axes=(axis,), keepdims=True)
 
 

@@ -16,7 +16,7 @@ from tx8ir.core import (
     operand,
     result,
 )
-from tx8ir.target.arithmetic import divide_nearest, leaky_relu, multiply_nearest
+from tx8ir.target.arithmetic import divide_nearest, exp, leaky_relu, log, multiply_nearest
 from tx8ir.target.casting import cast
 from tx8ir.target.extrema import maximum, minimum
 
@@ -207,14 +207,14 @@ class LogOp(UnaryOp, name="tx8be.Log"):
     """`y = ln(x)`."""
 
     def compute(self, x: Array) -> Array:
-        return np.log(x)
+        return log(x)
 
 
 class ExpOp(UnaryOp, name="tx8be.Exp"):
     """`y = e ** x`."""
 
     def compute(self, x: Array) -> Array:
-        return np.exp(x)
+        return exp(x)
 
 
 class SinOp(UnaryOp, name="tx8be.Sin"):
@@ -242,7 +242,7 @@ class SigmoidOp(UnaryOp, name="tx8be.Sigmoid"):
     """`y = 1 / (1 + e ** -x)`, evaluated without overflow."""
 
     def compute(self, x: Array) -> Array:
-        e = np.exp(-np.abs(x))
+        e = exp(-np.abs(x))
         return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tx8ir.core import Compute, InferTypes, Operand, Pure, Result, Type, attribute, operand, result
+from tx8ir.target.arithmetic import exp
 from tx8ir.target.extrema import largest, smallest
 
 from .attributes import ReduceFunction
@@ -120,7 +121,7 @@ class SoftmaxOp(BackendOp, Compute, InferTypes, name="tx8be.Softmax", traits=(Pu
         return (x,)
 
     def compute(self, x: Array) -> Array:
-        e = np.exp(x - np.max(x, axis=-1, keepdims=True))
+        e = exp(x - np.max(x, axis=-1, keepdims=True))
         return e / np.sum(e, axis=-1, keepdims=True)
 
 
