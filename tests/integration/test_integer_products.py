@@ -38,7 +38,7 @@ def program(name: str, attributes: str, result: tuple[int, ...], *shapes: tuple[
 
 def convolution(name: str, groups: int, result: tuple[int, ...], inputs: list[NDArray[np.int8]]) -> Program:
     attributes = (
-        f"groups = {groups} : i64, strides = array<i64: 1, 1>, pads = array<i64: 0, 0, 0, 0>, "
+        f"groups = {groups} : i64, strides = array<i64: 1, 1>, paddings = array<i64: 0, 0>, "
         f'dilations = array<i64: 1, 1>, data_format = "NHWC", filter_format = "HWOI", '
         f"operandSegmentSizes = array<i64: 1, 1, {len(inputs) - 2}>"
     )

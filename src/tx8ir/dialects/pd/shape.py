@@ -175,7 +175,8 @@ class ReshapeOp(ViewOp, name="pd.reshape"):
                 raise fail(self, f"{text}; {count} elements of {list(source)} are no multiple of {rest}")
             resolved[self.shape.index(-1)] = count // rest
         elif count != rest and 0 not in (source[axis] for axis in copied):
-            raise fail(self, f"{text}: {rest} elements where {list(source)} has {count}")
+            kept = " beside the extents that a 0 copies" if copied else ""
+            raise fail(self, f"{text}: {rest} elements{kept} where {list(source)} has {count}")
         return tuple(resolved)
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
