@@ -8,9 +8,24 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tx8ir.core import Program, TensorType, Value, VTensorType, bf16, f16, f32, f64, i1, i32, i64, parse, ui64
+from tx8ir.core import (
+    Program,
+    TensorType,
+    UnsupportedError,
+    Value,
+    VTensorType,
+    bf16,
+    f16,
+    f32,
+    f64,
+    i1,
+    i32,
+    i64,
+    parse,
+    ui64,
+)
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import PassError
+from tx8ir.transforms import ConvertDtype, PassError
 
 
 def read(name: str, kind: Any) -> Any:
@@ -168,3 +183,26 @@ def test_functions_that_are_called_change_with_their_calls(run) -> None:
     run(program, "convert-dtype{dtype=f16}")
     assert str(program).count("!pd.vtensor<2xf16>") == 8
     assert "f32" not in str(program)
+
+
+def test_a_program_that_is_refused_stays_as_it_is(build) -> None:
+    """Also what was folded before: 2 * (2**31 - 1) does not fit in i32."""
+
+    def body(x: Value) -> list[Any]:
+        numbers = builtin.constant(value=np.int64([2**31 - 1]))
+        return [pd.add(x, pd.add(numbers, numbers))]
+
+    program = build(body, VTensorType((1,), i64))
+    before, module = str(program), program.module
+    with pytest.raises(UnsupportedError, match="4294967294"):
+        ConvertDtype().run(program)
+    assert str(program) == before
+    assert program.module is module
+
+
+def test_a_program_of_a_number_that_does_not_fit_stays_as_it_is(build) -> None:
+    program = build(lambda x: [pd.add(x, builtin.constant(value=np.int64([2**40])))], VTensorType((1,), i64))
+    before = str(program)
+    with pytest.raises(UnsupportedError):
+        ConvertDtype().run(program)
+    assert str(program) == before

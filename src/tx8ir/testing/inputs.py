@@ -27,6 +27,7 @@ from tx8ir.core import IrError, Program, RankedTensor
 from tx8ir.dialects import pd
 from tx8ir.dialects.domains import Domain
 from tx8ir.target.formats import Format
+from tx8ir.target.rounding import convert
 
 from .domains import input_domains
 
@@ -105,6 +106,12 @@ def _integers(format: Format, numbers: Sequence[int]) -> Array:
     return np.array(inside, np.int64 if format.is_signed else np.uint64).astype(format.dtype)
 
 
+def held(array: Array, format: Format) -> Array:
+    """Floating-point numbers rounded to a format, in its dtype. The dtype that carries tf32 may hold more than it."""
+    with np.errstate(all="ignore"):
+        return convert(np.asarray(array).astype(format.dtype), format, format)
+
+
 def draw_array(rng: np.random.Generator, shape: Sequence[int], format: Format, flavour: Flavour) -> Array:
     """An array of that shape and format's dtype."""
     special = rng.choice(special_numbers(format), tuple(shape))
@@ -113,7 +120,7 @@ def draw_array(rng: np.random.Generator, shape: Sequence[int], format: Format, f
     if format.is_float:
         # Quarters are exact in every format; the others round.
         quarters = rng.integers(-8, 9, shape) / 4
-        ordinary = np.where(rng.random(shape) < 0.5, quarters, rng.standard_normal(shape)).astype(format.dtype)
+        ordinary = held(np.where(rng.random(shape) < 0.5, quarters, rng.standard_normal(shape)), format)
     else:
         ordinary = rng.integers(-3 if format.is_signed else 0, 4, shape).astype(format.dtype)
     return ordinary if flavour == "ordinary" else np.where(rng.random(shape) < 0.5, special, ordinary)
@@ -228,6 +235,7 @@ def _sets(inputs: _Inputs, many: bool) -> Iterator[InputSet]:
     yield InputSet("mixed", drawn("mixed"))
     scales: tuple[tuple[Kind, _Maker], ...] = (
         ("large", _large),
+        ("large", _with_large_products),
         ("tiny", _tiny),
         ("offset", _offset),
         ("cancelling", _cancelling),
@@ -281,12 +289,11 @@ def _cycled(numbers: Sequence[float], shape: tuple[int, ...], place: int, format
     """Numbers one after another, in another order in each input; those beyond an integer format at its end."""
     count = len(numbers)
     order = (np.arange(math.prod(shape)) * (1 + 2 * place) + place) % count
-    chosen = np.array(numbers, np.float64)[order]
     if format.is_integer:
         low, high = format.integer_range
-        chosen = np.where(np.isfinite(chosen), np.trunc(chosen), 0)
-        return np.array([min(max(int(n), low), high) for n in chosen], format.dtype).reshape(shape)
-    return chosen.astype(format.dtype).reshape(shape)
+        whole = [min(max(int(numbers[int(i)]), low), high) for i in order]
+        return np.array(whole, np.int64 if format.is_signed else np.uint64).astype(format.dtype).reshape(shape)
+    return held(np.array(numbers, np.float64)[order], format).reshape(shape)
 
 
 def _large(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:
@@ -294,12 +301,25 @@ def _large(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Ge
         return draw_array(rng, shape, format, "ordinary")
     if format.is_integer:
         low, high = format.integer_range
-        return _cycled([high, low, high - 1, high // 2 + 1, low // 2 - 1, 46341, 256], shape, place, format)
+        return _cycled(
+            [high, low, high - 1, high // 2 + 1, low // 2 - 1, 46341, (1 << 53) + 1, (1 << 24) + 1],
+            shape,
+            place,
+            format,
+        )
     largest = _limits(format)[2]
     root = math.sqrt(largest)
     # exp overflows above 88.7 in fp32 and 11.1 in fp16, tanh is 1 above 9, a square overflows above the root.
     numbers = [100.0, -100.0, 12.0, root, -root / 2, 90.0, largest / 2, -largest / 2, 30.0, -12.0, largest / 1.5]
     return _cycled(numbers, shape, place, format)
+
+
+def _with_large_products(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:
+    """Numbers of which every two have a product that overflows, and hardly a sum or a quotient does."""
+    if format.is_bool:
+        return draw_array(rng, shape, format, "ordinary")
+    root = math.sqrt(format.integer_range[1] if format.is_integer else _limits(format)[2])
+    return _cycled([2 * root, -3 * root, 1.5 * root, 4 * root, -2 * root, 3 * root, -1.5 * root], shape, place, format)
 
 
 def _tiny(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:
@@ -316,7 +336,7 @@ def _offset(place: int, shape: tuple[int, ...], format: Format, rng: np.random.G
         return draw_array(rng, shape, format, "ordinary")
     # The noise keeps a few of the format's bits.
     scale = math.ldexp(1.0, format.mantissa_bits - 5)
-    return (scale + rng.standard_normal(shape)).astype(format.dtype)
+    return held(scale + rng.standard_normal(shape), format)
 
 
 def _cancelling(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:

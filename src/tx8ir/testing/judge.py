@@ -13,14 +13,15 @@ Evaluating is what costs most, so a pass that leaves a program as it is ends the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import IrError, MappedTensor, Program, RankedTensor, UnsupportedError, parse
+from tx8ir.core import IrError, MappedTensor, Program, RankedTensor, ScalarType, UnsupportedError, parse
 from tx8ir.core.equality import structurally_equal
 from tx8ir.interpreter import EvaluationError, Precision
 
@@ -234,9 +235,10 @@ class _Oracle:
         promise = self.promises[index]
         observed = ObservedProgram(self.after, _precision(promise))
         longest = count_operations(self.after)
+        narrower = _new_integers(self.before, self.after) if promise is Promise.FORMATS else ()
         for run, earlier in self._judged(promise):
-            if promise is Promise.FORMATS and not _fits(self.after, run.given.arrays):
-                continue  # a pass may change the formats of inputs, for numbers that they hold
+            if promise is Promise.FORMATS and not _fits(narrower, run.given.arrays):
+                continue  # a pass may change the formats of integers, for numbers that they hold
             try:
                 limit = LONGER * (earlier.steps + 10) + longest
                 later = observed.observe(run.given.arrays, max_steps=limit, variables=earlier.variables)
@@ -280,15 +282,27 @@ def _is_refusal(error: Exception) -> bool:
     return isinstance(error, UnsupportedError) or isinstance(error.__cause__, UnsupportedError)
 
 
-def _fits(program: Program, inputs: Mapping[str, Array]) -> bool:
-    """Whether all whole numbers of the inputs are in the range of the formats that the program takes them in."""
-    for name, type_ in program.inputs.items():
-        array = inputs.get(name)
-        if array is None or not isinstance(type_, RankedTensor) or not type_.element.format.is_integer:
-            continue
-        low, high = type_.element.format.integer_range
-        if array.size and not low <= int(array.min()) <= int(array.max()) <= high:
-            return False
+def _new_integers(before: Program, after: Program) -> tuple[ScalarType, ...]:
+    """The integer types that more values have after a pass than before."""
+    counts = [Counter(_integers(program)) for program in (before, after)]
+    return tuple(counts[1] - counts[0])
+
+
+def _integers(program: Program) -> Iterator[ScalarType]:
+    for op in program.module.walk():
+        arguments = (argument for region in op.regions for block in region.blocks for argument in block.args)
+        for value in (*op.results, *arguments):
+            if isinstance(value.type, RankedTensor) and value.type.element.format.is_integer:
+                yield value.type.element
+
+
+def _fits(elements: Sequence[ScalarType], inputs: Mapping[str, Array]) -> bool:
+    """Whether all whole numbers of the inputs are in the ranges of those integer types of their signedness."""
+    for array in inputs.values():
+        if array.dtype.kind in "iu" and array.size:
+            ranges = [e.format.integer_range for e in elements if e.format.is_signed == (array.dtype.kind == "i")]
+            if not all(low <= int(array.min()) <= int(array.max()) <= high for low, high in ranges):
+                return False
     return True
 
 

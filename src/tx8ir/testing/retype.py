@@ -27,6 +27,7 @@ from tx8ir.core import (
     Value,
 )
 from tx8ir.dialects import builtin, func, scf
+from tx8ir.testing.inputs import held
 from tx8ir.transforms.call_graph import components_callees_first
 
 _EXTENTS = ("shape", "sections", "ends")
@@ -128,8 +129,9 @@ class _Change:
         for axis, extent in enumerate(type_.shape):
             if data.shape[axis] != extent:
                 data = np.take(data, np.arange(extent), axis, mode="wrap")
+        element = type_.element
         with np.errstate(all="ignore"):
-            return np.array(data.astype(type_.element.dtype))
+            return np.array(held(data, element.format) if element.is_float else data.astype(element.dtype))
 
 
 class _Inference:

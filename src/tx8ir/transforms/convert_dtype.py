@@ -8,11 +8,13 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.core import Operation, Program, RankedTensor, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
+from tx8ir.dialects import builtin, pd
 
 from .constant_fold import ConstantFold
 from .pass_manager import Pass, register_pass
 from .promise import Promise
 from .retype import retype
+from .transaction import Snapshot
 from .type_conversion import TypeConverter
 
 
@@ -57,11 +59,22 @@ class ConvertDtype(Pass):
     dtype: Dtype | None = None
 
     def run(self, program: Program) -> None:
-        ConstantFold().fold(program.module, program, _computes_64_bits)
         elements = {i64: i32, ui64: ui32}
         if self.dtype is not None:
             elements |= dict.fromkeys(_FLOATS, ScalarType.of(self.dtype.value))
-        retype(program, TypeConverter(elements), signatures=True, count=self.count, by=self.name)
+        # What is folded before a number turns out not to fit is taken back.
+        folds = any(_computes_64_bits(op) and _is_of_constants(op) for op in program.module.walk())
+        with Snapshot.around(program, active=folds):
+            if folds:
+                ConstantFold().fold(program.module, program, _computes_64_bits)
+            retype(program, TypeConverter(elements), signatures=True, count=self.count, by=self.name)
+
+
+def _is_of_constants(op: Operation) -> bool:
+    """Whether it computes from constants alone, or nothing; what does may be folded."""
+    if isinstance(op, builtin.ConstantOp) or op.regions:
+        return False
+    return all(isinstance(value.defining_op, builtin.ConstantOp | pd.FullOp) for value in op.operands)
 
 
 def _computes_64_bits(op: Operation) -> bool:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tx8ir.core import (
     DenseAttr,
@@ -22,7 +25,7 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin, func, pd
 
 from .rewriter import Rewriter
-from .type_conversion import Casts, TypeConverter, tensor_type
+from .type_conversion import Casts, TypeConverter, convert_integers, tensor_type
 
 
 def retype(
@@ -50,7 +53,7 @@ def retype(
 
     Raises:
         UnsupportedError: an integer constant does not fit, or what keeps its type cannot be cast: an alias of it, or a
-            list.
+            list. The program is as it was.
     """
     _Retyping(program, converter, signatures, count, by).run()
 
@@ -83,6 +86,9 @@ class _Retyping:
             self._check_read(value, kept)
         for use, _ in taken:
             self._check_taken(use)
+        for op in ops:
+            if op not in kept and not any(r in stays for r in op.results):
+                self._check_numbers(op)
         for op in ops:
             if op not in kept and not any(r in stays for r in op.results):
                 self._convert(op)
@@ -158,6 +164,24 @@ class _Retyping:
         read = isinstance(kind, TensorType) and not isinstance(op, func.CallOp)
         if self.converter.of(kind) is not kind and not (read or _is_plain(kind)):
             raise _cannot_change(f"{op.name} takes {kind}", kind, op)
+
+    def _check_numbers(self, op: Operation) -> None:
+        """Raises `UnsupportedError` for a constant, or what a variable holds, that its new integer type does not."""
+        if isinstance(op, builtin.ConstantOp):
+            attribute = op.attributes["value"]
+            kind = self.converter.of(attribute.type) if isinstance(attribute, DenseAttr) else None
+            if isinstance(attribute, DenseAttr) and isinstance(kind, RankedTensor) and kind is not attribute.type:
+                self._check_integers(lambda: attribute.value, kind, "the constant", op)
+        elif isinstance(op, builtin.GetParameterOp | builtin.GetCombineParameterOp):
+            weights = self.program.weights
+            for name, kind in op.parameter_reads().items():
+                new = self.converter.of(kind)
+                if isinstance(new, RankedTensor) and new is not kind and name in weights:
+                    self._check_integers(weights[name].numpy, new, f"parameter {name!r}", op)
+
+    def _check_integers(self, array: Callable[[], NDArray[Any]], kind: RankedTensor, what: str, op: Operation) -> None:
+        if not kind.element.is_float:
+            convert_integers(array(), kind.element, what, op)
 
     def _set_type(self, value: Value) -> None:
         new = self.converter.of(value.type)

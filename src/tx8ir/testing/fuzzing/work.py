@@ -52,7 +52,7 @@ _MAX_STEPS = 3000
 """A program that evaluates more operations is left out: an edit may have made a loop that does not end."""
 _EQUAL = 0.3
 """How many of the small programs are tried with equal extents, too."""
-_FIRST_SETS = 6
+_FIRST_SETS = 7
 """Sets of inputs that every program is evaluated on: one of each kind but for the pairs of special numbers."""
 _MORE_SETS = 8
 """How many of the others a program is evaluated on that is like one that was evaluated on all."""

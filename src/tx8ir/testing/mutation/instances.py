@@ -226,15 +226,21 @@ class _Instance:
             wanted = near.to_vtensor()
         if isinstance(pattern, Number):
             known = telling_numbers(wanted.element) if rng.random() < 0.4 else (*self.material.numbers, *NUMBERS)
+            if not pattern.constraints and rng.random() < 0.35:
+                flavour = "mixed" if rng.random() < 0.3 else "ordinary"
+                generator = np.random.default_rng(rng.randrange(1 << 30))
+                data = draw_array(generator, wanted.shape, wanted.element.format, flavour)
+                with Builder.before(self.at):
+                    return self._named(pattern, builtin.ConstantOp(value=data).out)  # pyright: ignore[reportArgumentType]
             numbers = [x for x in known if _holds(pattern.constraints, x)]
             if not numbers:
                 raise IrError("no number is known that the constraints allow")
             shape = rng.choice([(), (), wanted.shape, (1,)])
             value = number(self.at, wanted.with_shape(shape), rng.choice(numbers), rng)
         elif isinstance(pattern, Constant):
-            data = draw_array(
-                np.random.default_rng(rng.randrange(1 << 30)), wanted.shape, wanted.element.format, "ordinary"
-            )
+            flavour = "mixed" if rng.random() < 0.3 else "ordinary"
+            generator = np.random.default_rng(rng.randrange(1 << 30))
+            data = draw_array(generator, wanted.shape, wanted.element.format, flavour)
             with Builder.before(self.at):
                 value = builtin.ConstantOp(value=data).out  # pyright: ignore[reportArgumentType]  converted
         elif isinstance(pattern, ParameterVar):
@@ -244,6 +250,10 @@ class _Instance:
         else:
             domain = sample.operands[place].domain
             value = new_operand(self.program, self.at, wanted, domain, values_before(self.at), rng, self.material)
+        return self._named(pattern, value)
+
+    def _named(self, pattern: Pattern | None, value: Value) -> Value:
+        """`value`, which other places of that name get, too."""
         if isinstance(pattern, Var | Number | Constant) and pattern.name:
             self.values[pattern.name] = value
         return value

@@ -23,7 +23,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.dialects.domains import Domain
-from tx8ir.testing.inputs import draw_array
+from tx8ir.testing.inputs import draw_array, held
 
 LARGEST = 256
 """Values of more elements are not operated on."""
@@ -102,18 +102,28 @@ def set_results(program: Program) -> None:
 
 
 def number(at: Operation, type_: RankedTensor, value: float, rng: random.Random) -> Value:
-    """A constant of that type in front of an operation: a `pd.full`, or the numbers written out."""
+    """A constant of that type in front of an operation: a `pd.full`, or the numbers written out.
+
+    Of those that are written out, some have one other number among the elements, as what looks at the first expects
+    not.
+    """
     element = type_.element
     if element.format.is_bool:
         value = float(bool(value))
     elif element.format.is_integer:
         low, high = element.format.integer_range
-        value = float(int(value)) if low <= value <= high and abs(value) < 1 << 53 else 1.0
+        value = int(value) if math.isfinite(value) and low <= value <= high else 1
+    fits_float = not element.format.is_integer or abs(value) < 1 << 53
     with Builder.before(at):
-        if rng.random() < 0.5 or element.format.bits < 8:
-            return pd.full(shape=type_.shape, value=value, dtype=element).out
+        if fits_float and (rng.random() < 0.4 or element.format.bits < 8):
+            return pd.full(shape=type_.shape, value=float(value), dtype=element).out
         with np.errstate(all="ignore"):
-            data = np.full(type_.shape, value, np.float64).astype(element.dtype)
+            data = np.full(type_.shape, value, None if fits_float else np.dtype("O")).astype(element.dtype)
+            if data.size > 1 and rng.random() < 0.3:
+                flat = data.reshape(-1)
+                flat[rng.randrange(1, data.size)] = rng.choice((-flat[:1], flat[:1] * 3, flat[:1] + 1))[0]
+            if element.is_float:
+                data = held(data, element.format)
         return builtin.ConstantOp(value=data).out  # pyright: ignore[reportArgumentType]  converted
 
 
@@ -153,7 +163,13 @@ def telling_numbers(element: ScalarType) -> tuple[float, ...]:
         return (0.0, 1.0)
     if element.format.is_integer:
         low, high = element.format.integer_range
-        return tuple(float(n) for n in (2, 3, 4, 5, 8, 10, 7, -1, -3, high, low, 1 << 10) if low <= n <= high)
+        beyond = ((1 << 24) + 1, (1 << 53) + 1)  # more bits than single and double precision have
+        return tuple(n for n in (2, 3, 4, 5, 8, 10, 7, -1, -3, high, low, 1 << 10, *beyond) if low <= n <= high)
     normal = math.ldexp(1.0, 2 - (1 << (element.format.exponent_bits - 1)))
     largest = element.format.limits[1]
-    return (4.0, 0.25, 3.0, -2.0, 0.1, normal, normal / 8, -normal / 4, largest, -largest, 1e-3, 1e3, math.inf, -4.0)
+    # 1 and half of its last place: a sum of them rounds.
+    half, whole = math.ldexp(1.0, -element.format.mantissa_bits - 1), math.ldexp(1.0, element.format.mantissa_bits)
+    return (
+        4.0, 0.25, 3.0, -2.0, 0.1, normal, normal / 8, -normal / 4, largest, -largest, 1e-3, 1e3, math.inf, -4.0,
+        half, 1.0, -1.0, whole, 1.0 + 2 * half,
+    )  # fmt: skip

@@ -33,7 +33,7 @@ from tx8ir.dialects.domains import ANYTHING, Domain
 from tx8ir.dialects.samples import Operand, Sample, numbers_for
 from tx8ir.interpreter.arrays import store_native
 from tx8ir.testing.domains import input_domains
-from tx8ir.testing.inputs import draw_array, in_domain
+from tx8ir.testing.inputs import Flavour, draw_array, in_domain
 
 
 class Unfit(Exception):
@@ -154,9 +154,9 @@ class Draft:
         return builtin.get_parameter(parameter=name, out=type_.to_vtensor()).out
 
     def dense(self, operand: Operand, seed: int = 0) -> Value:
-        """A constant with drawn numbers."""
+        """A constant with drawn numbers, for every third seed special ones among them."""
         type_ = ranked(operand.type).to_vtensor()
-        drawn = DenseAttr(self._drawn(type_, operand.domain, seed), type_)
+        drawn = DenseAttr(self._drawn(type_, operand.domain, seed, "mixed" if seed % 3 == 2 else "ordinary"), type_)
         return self._inside(builtin.constant(value=drawn).out, operand.domain)
 
     def splat(self, operand: Operand, turn: int) -> Value:
@@ -184,10 +184,10 @@ class Draft:
         self._domains[value] = domain
         return value
 
-    def _drawn(self, type_: RankedTensor, domain: Domain, seed: int) -> NDArray[Any]:
+    def _drawn(self, type_: RankedTensor, domain: Domain, seed: int, flavour: Flavour = "ordinary") -> NDArray[Any]:
         rng = np.random.default_rng(seed)
         format = type_.element.format
-        return _rounded(in_domain(draw_array(rng, type_.shape, format, "ordinary"), domain, format, rng), type_.element)
+        return _rounded(in_domain(draw_array(rng, type_.shape, format, flavour), domain, format, rng), type_.element)
 
     def truth(self) -> Value:
         """A new input that says which way a branch goes."""
