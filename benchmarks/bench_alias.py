@@ -19,6 +19,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 
+from tx8ir.analysis import AliasAnalysis
 from tx8ir.core import (
     Block,
     Builder,
@@ -33,7 +34,7 @@ from tx8ir.core import (
     f32,
 )
 from tx8ir.dialects import builtin, cf, func, pd, scf
-from tx8ir.transforms import AliasAnalysis, PassManager
+from tx8ir.passes import PassManager
 
 T = TensorType((4, 4), f32)
 V = T.to_vtensor()

@@ -18,7 +18,8 @@ import numpy as np
 
 from tx8ir.core import Builder, FunctionType, Program, Value, VTensorType, f32, i1
 from tx8ir.dialects import builtin, func, pd, scf
-from tx8ir.transforms import PREPARATION, PassManager
+from tx8ir.passes import PassManager
+from tx8ir.transforms import PREPARATION
 from tx8ir.transforms.preparation import OPTIONS
 
 WIDTH = 8

@@ -31,8 +31,9 @@ import numpy as np
 
 from sim_instructions import OneInstruction, cases, check_complete
 from sim_programs import blocked, looped, numpy_gemm, tiled_gemm, unblocked
-from tx8ir.executable import compile, prepare_inputs
+from tx8ir.compiler import compile
 from tx8ir.frontends import onnx as onnx_frontend
+from tx8ir.signature import prepare_inputs
 from tx8ir.sim import Simulator, time_program
 
 ROOT = Path(__file__).parents[1]

@@ -11,10 +11,9 @@ import ir_workloads as w
 import tx8ir
 from tx8ir.core import Builder, DenseAttr, FunctionType, Operation, Program, VTensorType, bulk, f32
 from tx8ir.dialects import builtin, func, pd
-from tx8ir.transforms.cse import eliminate_common_subexpressions
-from tx8ir.transforms.dce import eliminate_dead_code
-from tx8ir.transforms.greedy import rewrite_greedily
-from tx8ir.transforms.rewriter import RewritePattern, Rewriter
+from tx8ir.rewriting import RewritePattern, Rewriter, rewrite_greedily
+from tx8ir.transforms.cleanup.cse import eliminate_common_subexpressions
+from tx8ir.transforms.cleanup.dce import eliminate_dead_code
 
 T = VTensorType(w.SHAPE, f32)
 

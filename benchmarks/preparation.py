@@ -12,11 +12,12 @@ from pathlib import Path
 import numpy as np
 
 import tx8ir
+from tx8ir.compiler import CompileOptions
 from tx8ir.core import Program
-from tx8ir.executable import CompileOptions
 from tx8ir.frontends import onnx
-from tx8ir.transforms import PREPARATION, Pass, PassManager
-from tx8ir.transforms.instrumentation import OpCountChange, OpCounts, count_operations
+from tx8ir.passes import Pass, PassManager
+from tx8ir.passes.instrumentation import OpCountChange, OpCounts, count_operations
+from tx8ir.transforms import PREPARATION
 
 MODELS = Path(__file__).parents[1] / "tests" / "data" / "models"
 NETWORKS = ("gpt2", "resnet18")

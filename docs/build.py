@@ -17,7 +17,7 @@ from pathlib import Path
 from markdown_it import MarkdownIt
 
 from tx8ir.core import Op
-from tx8ir.core.fields import MISSING
+from tx8ir.core.opdef.fields import MISSING
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
-from tx8ir.core.fields import MISSING
+from tx8ir.core.opdef.fields import MISSING
 from tx8ir.dialects import tx8
 from tx8ir.dialects.tx8.families import FAMILIES, Family
 from tx8ir.target.chip import BOARD, TX8, Engine

@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from tx8ir.executable import pipeline
-from tx8ir.transforms.pass_manager import OperationPass, Pass, all_passes, describe_options
+from tx8ir.compiler import pipeline
+from tx8ir.passes import OperationPass, Pass, all_passes, describe_options
 
 PAGE = Path(__file__).parent / "reference" / "passes.md"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tx8ir.executable import lower
+from tx8ir.compiler import lower
 from tx8ir.frontends import onnx
-from tx8ir.transforms import PassManager
+from tx8ir.passes import PassManager
 
 print(f"{'model':10} {'labelling':10} {'conversions':>11} {'bytes':>10}")
 for model in ("resnet18", "gpt2"):

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import tx8ir
+from tx8ir.compiler import CompileOptions, Dtype, lower, pipeline
 from tx8ir.core import IrError
-from tx8ir.executable import CompileOptions, Dtype, Executable, InputError, Signature, lower, pipeline
+from tx8ir.executable import Executable
+from tx8ir.signature import InputError, Signature
 from tx8ir.target.chip import BOARD, TX8, Target
 from tx8ir.target.formats import BF16, F16, F32, Format
 from tx8ir.testing import OutputCheck, check, check_outputs, random_inputs, ulp

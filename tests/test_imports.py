@@ -53,5 +53,20 @@ def test_a_missing_extra_is_named(package: str, statement: str) -> None:
 
 def test_the_package_alone_imports_quickly() -> None:
     """The compiler and the simulator are loaded when they are first asked for."""
-    heavy = ("tx8ir.backend", "tx8ir.sim", "tx8ir.executable", "networkx", "ml_dtypes")
+    heavy = (
+        "tx8ir.backend",
+        "tx8ir.sim",
+        "tx8ir.compiler",
+        "tx8ir.executable",
+        "tx8ir.transforms",
+        "networkx",
+        "ml_dtypes",
+    )
     assert run(f"import tx8ir, sys\nprint(*sorted(m for m in sys.modules if m.startswith({heavy!r})))") == ""
+
+
+def test_passes_are_there_when_they_are_looked_for() -> None:
+    code = (
+        "import tx8ir.passes, sys\nprint('tx8ir.transforms' in sys.modules, tx8ir.passes.find_pass('licm') is not None)"
+    )
+    assert run(code) == "False True"

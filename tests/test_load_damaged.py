@@ -17,7 +17,7 @@ import tx8ir
 from support.campaign import campaign_environment, run_campaign
 from support.folders import COMPILED, FolderCampaign, paths_of, stores
 from tx8ir.core import IrError, LoadError, Program
-from tx8ir.core.safetensors import STORAGE as FORMATS
+from tx8ir.core.weights.safetensors import STORAGE as FORMATS
 from tx8ir.executable import Executable
 
 PARTS = ("signature", "compilation")

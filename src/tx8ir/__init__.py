@@ -6,35 +6,54 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import dialects as dialects  # makes the shipped dialects known to the default context
-from .core.display import register_renderer_lazily
+from .support.registration import register_lazily
 
 if TYPE_CHECKING:
+    from . import analysis as analysis
+    from . import autodiff as autodiff
     from . import frontends as frontends
     from . import interpreter as interpreter
+    from . import passes as passes
+    from . import rewriting as rewriting
     from . import sim as sim
     from . import testing as testing
     from . import transforms as transforms
     from . import viz as viz
+    from .compiler import CompileOptions, compile
     from .core.program import Program, parse
-    from .executable import CompileOptions, Executable, InputError, RangeError, compile
+    from .executable import Executable, RangeError
+    from .signature import InputError
 
 __version__ = "0.1.0"
 __all__ = ["CompileOptions", "Executable", "InputError", "Program", "RangeError", "compile", "parse"]
 
 # What notebooks show comes from a room that nothing else of the IR needs.
-register_renderer_lazily(f"{__name__}.viz.notebook")
+register_lazily("renderer", f"{__name__}.viz.notebook")
+# And so are the passes that come with it.
+register_lazily("pass", f"{__name__}.transforms")
 
 # What `import tx8ir` alone does not need is imported when it is first touched.
 _LAZY = {
-    "CompileOptions": "executable",
+    "CompileOptions": "compiler",
     "Executable": "executable",
-    "InputError": "executable",
+    "InputError": "signature",
     "RangeError": "executable",
     "Program": "core.program",
-    "compile": "executable",
+    "compile": "compiler",
     "parse": "core.program",
 }
-_ROOMS = ("frontends", "interpreter", "sim", "testing", "transforms", "viz")
+_ROOMS = (
+    "analysis",
+    "autodiff",
+    "frontends",
+    "interpreter",
+    "passes",
+    "rewriting",
+    "sim",
+    "testing",
+    "transforms",
+    "viz",
+)
 
 
 def __getattr__(name: str) -> Any:

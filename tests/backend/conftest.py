@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-import tx8ir.executable as _executable  # registers every pass
+import tx8ir.compiler as _executable  # registers every pass
 from tx8ir.core import Builder, FunctionType, Operation, Program, RankedTensor, Type, Value, f32
 from tx8ir.dialects import builtin, func
 from tx8ir.interpreter import evaluate
-from tx8ir.transforms.pass_manager import PassManager
+from tx8ir.passes import PassManager
 
 assert _executable
 

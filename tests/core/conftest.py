@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tx8ir.testing.dialect import test_context
+from support.dialect import test_context
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import types
 
 import pytest
 
+from support.dialect import TEST_DIALECT, BoxAttr, Colour, UnaryOp, test_context
 from tx8ir.core import (
     Dialect,
     IrContext,
@@ -19,7 +20,6 @@ from tx8ir.core import (
     parse_op,
     verify,
 )
-from tx8ir.testing.dialect import TEST_DIALECT, BoxAttr, Colour, UnaryOp, test_context
 
 
 class OneOp(Op, name="one.op"):

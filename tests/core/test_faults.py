@@ -7,6 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from support import strategies as ir
+from support.dialect import SourceOp, StopOp, UnaryOp, test_context
 from tx8ir.core import (
     Block,
     DictAttr,
@@ -20,11 +22,9 @@ from tx8ir.core import (
     parse,
     verify,
 )
+from tx8ir.core.ir.operation import _tombstone
+from tx8ir.core.ir.value import link, unlink
 from tx8ir.core.location import UNKNOWN
-from tx8ir.core.operation import _tombstone
-from tx8ir.core.value import link, unlink
-from tx8ir.testing import strategies as ir
-from tx8ir.testing.dialect import SourceOp, StopOp, UnaryOp, test_context
 
 PROGRAM = """\
 module {

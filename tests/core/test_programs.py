@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import tx8ir
+from tx8ir.analysis.effects import mutable_parameters
 from tx8ir.core import ListType, Program, VTensorType, WeightError, WeightStore, f32
 from tx8ir.interpreter import EvaluationError, evaluate, run_startup
-from tx8ir.transforms import PassManager
-from tx8ir.transforms.effects import mutable_parameters
+from tx8ir.passes import PassManager
 
 STARTUP = """
     func.func @main() -> () {

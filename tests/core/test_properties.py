@@ -9,6 +9,8 @@ import pytest
 from hypothesis import HealthCheck, assume, find, given, settings
 from hypothesis import strategies as st
 
+from support import strategies as ir
+from support.dialect import test_context
 from tx8ir.core import (
     Operation,
     Program,
@@ -20,10 +22,8 @@ from tx8ir.core import (
     structurally_equal,
     verify,
 )
-from tx8ir.core.attribute_parser import AttributeParser
-from tx8ir.core.lexer import Source
-from tx8ir.testing import strategies as ir
-from tx8ir.testing.dialect import test_context
+from tx8ir.core.attrs.lexer import Source
+from tx8ir.core.text.attribute_parser import AttributeParser
 
 QUIET = settings(max_examples=1000, suppress_health_check=list(HealthCheck), database=None, deadline=None)
 some_programs = ir.programs() | ir.programs(unregistered=True)

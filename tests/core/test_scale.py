@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from support.dialect import BinaryOp, IsolatedOp, ScopeOp, SourceOp, UnaryOp, test_context
 from tx8ir.core import (
     Block,
     Builder,
@@ -25,8 +26,7 @@ from tx8ir.core import (
     structurally_equal,
     verify,
 )
-from tx8ir.core.lexer import Lexer, Source
-from tx8ir.testing.dialect import BinaryOp, IsolatedOp, ScopeOp, SourceOp, UnaryOp, test_context
+from tx8ir.core.attrs.lexer import Lexer, Source
 
 DEPTH = 10_000
 WIDTH = 100_000
@@ -222,7 +222,7 @@ def test_garbage_collection_of_large_programs_is_safe(shape):
     code = textwrap.dedent(
         f"""
         import gc, sys
-        sys.path.insert(0, {str(__file__).rsplit("/", 1)[0]!r})
+        sys.path[:0] = {[str(__file__).rsplit("/", n)[0] for n in (1, 2)]!r}
         import test_scale
         root = test_scale.nested(20_000) if {shape == "deep"} else test_scale.wide(50_000)
         weak = root.regions[0]

@@ -7,11 +7,11 @@ import pytest
 
 import tx8ir
 from tx8ir.core import DictType, IrError, ListType, TensorType, VerifyError, VTensorType, f32, i64
-from tx8ir.core.builder import Builder
-from tx8ir.core.types import FunctionType
+from tx8ir.core.attrs.types import FunctionType
+from tx8ir.core.ir.builder import Builder
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import evaluate
-from tx8ir.transforms import PassManager
+from tx8ir.passes import PassManager
 
 A, B = VTensorType((2,), f32), VTensorType((), f32)
 

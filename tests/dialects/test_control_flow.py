@@ -20,7 +20,7 @@ from tx8ir.core import (
     i1,
 )
 from tx8ir.dialects import builtin, cf, func, pd, scf
-from tx8ir.transforms import PassManager
+from tx8ir.passes import PassManager
 
 F, T, B = VTensorType((), f32), TensorType((), f32), VTensorType((1,), i1)
 L = ListType([F, T])

@@ -27,7 +27,7 @@ from tx8ir.core import (
     i4,
     i64,
 )
-from tx8ir.core.equality import structurally_equal
+from tx8ir.core.ir.equality import structurally_equal
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.dialects.domains import Domain
 from tx8ir.dialects.samples import ELEMENTS, Sample, Sampled, samples_of

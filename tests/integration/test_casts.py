@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 import tx8ir
 from tx8ir.core import ScalarType
 from tx8ir.interpreter import evaluate
+from tx8ir.passes import PassError, PassManager
 from tx8ir.target.formats import F64, Format
 from tx8ir.target.rounding import convert
-from tx8ir.transforms import PassError, PassManager
 
 INTEGERS = ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
 FLOATS = ("f16", "bf16", "tf32", "f32", "f64")

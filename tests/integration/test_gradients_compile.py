@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tx8ir.autodiff import append_backward
 from tx8ir.core import Builder, FunctionType, Program, VTensorType, f32
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.testing import check
-from tx8ir.transforms import append_backward
 
 KIND = VTensorType((2, 4, 8, 8), f32)
 NETWORKS: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import tx8ir
 from tx8ir.core import Program
 from tx8ir.interpreter import evaluate
-from tx8ir.transforms import PassError
+from tx8ir.passes import PassError
 
 
 def drawn(*shape: int) -> NDArray[np.int8]:

@@ -10,7 +10,7 @@ import pytest
 
 import tx8ir
 from tx8ir.core import Compute, Operation, Program, default_context
-from tx8ir.core.equality import structurally_equal
+from tx8ir.core.ir.equality import structurally_equal
 from tx8ir.dialects import tx8
 from tx8ir.interpreter import Evaluate
 from tx8ir.sim import SimError, Simulator

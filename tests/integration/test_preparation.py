@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import tx8ir
-from tx8ir.executable import CompileOptions, pipeline
+from tx8ir.compiler import CompileOptions, pipeline
+from tx8ir.passes import PassError, PassManager
 from tx8ir.testing import check
-from tx8ir.transforms import PREPARATION, PassError, PassManager
+from tx8ir.transforms import PREPARATION
 from tx8ir.transforms.preparation import REQUIRED
 
 ROOT = Path(__file__).parents[2]

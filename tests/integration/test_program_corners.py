@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 import tx8ir
+from tx8ir.compiler import CompileOptions, lower
 from tx8ir.core import Builder, FunctionType, Program, Value, VTensorType, f32, i1
 from tx8ir.dialects import builtin, func, pd, tx8
-from tx8ir.executable import CompileOptions, Executable, lower
+from tx8ir.executable import Executable
+from tx8ir.passes import PassError
 from tx8ir.testing import check
-from tx8ir.transforms.pass_manager import PassError
 
 NHWC = {"data_format": "NHWC", "filter_format": "HWOI"}
 OPTIONS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tx8ir
-from tx8ir.transforms import PassError
+from tx8ir.passes import PassError
 
 ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "abs", "square", "less_than", "max")
 LINE = 2

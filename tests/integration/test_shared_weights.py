@@ -7,8 +7,8 @@ import pytest
 
 import tx8ir
 from tx8ir.core import Program, WeightStore
+from tx8ir.passes import PassError
 from tx8ir.testing import check
-from tx8ir.transforms import PassError
 
 READER = """
 module {

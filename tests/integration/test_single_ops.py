@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.core import Op, RankedTensor, VTensorType, bf16, f32, i1, i32
 from tx8ir.dialects import pd
 from tx8ir.dialects.samples import Sample, samples_of
+from tx8ir.passes import PassError
 from tx8ir.testing import check
-from tx8ir.testing.small_scope import ONE, program_of, sampled_ops
-from tx8ir.transforms.pass_manager import PassError
+from tx8ir.testing.cases.small_scope import ONE, program_of, sampled_ops
 
 COMPILED = (
     "alone", "between_others", "on_weights", "one_value", "given_twice", "splat_last", "on_storage", "dense_last",

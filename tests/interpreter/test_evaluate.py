@@ -27,7 +27,7 @@ from tx8ir.core import (
     result,
     variadic_operand,
 )
-from tx8ir.core.interfaces import Model
+from tx8ir.core.ir.interfaces import Model
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import Enter, Evaluate, EvaluationError, Interpreter, evaluate, evaluate_operation
 

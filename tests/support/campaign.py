@@ -26,6 +26,7 @@ from types import FrameType
 
 import attrs
 
+from support.dialect import TEST_DIALECT
 from support.malformed import MalformedOps
 from support.mutations import Corpus
 from tx8ir.core import (
@@ -37,7 +38,6 @@ from tx8ir.core import (
     print_op,
     structurally_equal,
 )
-from tx8ir.testing.dialect import TEST_DIALECT
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 MEMORY_LIMIT = 1 << 30

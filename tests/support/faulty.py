@@ -1,6 +1,6 @@
 """Passes with one subtle mistake each, on which the fuzzer is measured: what it is about, and what is wrong.
 
-Each is what a careful author might hand in. None is an example of `testing.broken`.
+Each is what a careful author might hand in. None is an example of `known_miscompilations`.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ import attrs
 
 from tx8ir.core import Program, RankedTensor, Value, VTensorType, f32
 from tx8ir.dialects import builtin, pd, scf
-from tx8ir.transforms import Pass, Promise, rewrite_greedily
-from tx8ir.transforms.constraints import equals, is_float, near
-from tx8ir.transforms.declarative import Attr, Make, Node, Number, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import rewrite_greedily
+from tx8ir.rewriting.declarative import Attr, Make, Node, Number, Rule, Var
+from tx8ir.rewriting.declarative.constraints import equals, is_float, near
 
 FAULTY: dict[str, Any] = {}
 """The passes, by what is wrong with them."""

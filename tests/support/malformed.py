@@ -12,9 +12,9 @@ from typing import Any
 
 from support.mutations import NUMBERS, mutate_bytes
 from tx8ir.core import IrContext, Op, Operation, parse_op
-from tx8ir.core.definition import SEGMENTS
 from tx8ir.core.errors import IrError
 from tx8ir.core.location import quote
+from tx8ir.core.opdef.definition import SEGMENTS
 
 TYPES = """
 f32 i1 i64 none !builtin.token tuple<> tuple<f32> () -> () (f32) -> f32

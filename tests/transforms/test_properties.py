@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tx8ir.core import Builder, FunctionType, Program, Value, VTensorType, bf16, f16, f32, i1, i32, i64, parse
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import evaluate
-from tx8ir.transforms import PassManager
+from tx8ir.passes import PassManager
 
 SHAPES = [(2, 3), (1, 6), (3,), (), (1, 2, 3), (2, 3, 4, 4), (1, 2, 5, 3)]
 SPLATS = [0.0, -0.0, 1.0, 2.0, 0.5, -1.0, 3.0]

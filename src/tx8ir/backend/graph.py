@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.core import Block, Operation, Program, Value, VTensorType
+from tx8ir.core import Block, BlockArgument, IrError, NoneType, Operation, Program, RankedTensor, Value, VTensorType
 from tx8ir.dialects import tx8be
-from tx8ir.dialects.tx8be import BackendOp, DevAttr
+from tx8ir.dialects.tx8be import BackendOp, DevAttr, GroupOp, ReturnOp
+from tx8ir.target.chip import TX8
+from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
 
 #: Logical layouts of convolution weights: all axes but the last flatten, there is no batch.
@@ -65,3 +66,71 @@ def set_mem_layout(op: BackendOp, *, blocked: bool) -> None:
 def is_constant(op: Operation | None) -> bool:
     """True for the ops whose value is known when the program is compiled."""
     return isinstance(op, tx8be.ConstantOp | tx8be.LoadConstOp)
+
+
+class CompileError(IrError):
+    """A correct program that the backend cannot compile: which op, its shapes, what is missing, and where it is."""
+
+
+def ranked_type(value: Value) -> RankedTensor:
+    """The type of `value`, which must be a tensor."""
+    if not isinstance(value.type, RankedTensor):
+        raise IrError(f"expected a tensor value, got {value.type}", op=value.defining_op)
+    return value.type
+
+
+def shape_of(value: Value) -> tuple[int, ...]:
+    """The shape of a tensor value."""
+    return ranked_type(value).shape
+
+
+def optional_shape(value: Value) -> tuple[int, ...] | None:
+    """The shape of a tensor value, None for the absent operand."""
+    return None if isinstance(value.type, NoneType) else shape_of(value)
+
+
+def format_of(value: Value) -> Format:
+    """The number format of a tensor value."""
+    return ranked_type(value).element.format
+
+
+def storage_op(value: Value) -> BackendOp:
+    """The op whose `dev_info` describes how `value` is stored.
+
+    A group's argument is the group's operand; a group's result is what the group returns.
+    """
+    while True:
+        if isinstance(value, BlockArgument):
+            group = value.owner.parent_op
+            if not isinstance(group, GroupOp):
+                raise IrError(f"a value of type {value.type} is the argument of no group", op=group)
+            value = group.inputs[value.index]
+            continue
+        op = value.defining_op
+        if isinstance(op, GroupOp):
+            terminator = op.body.block.terminator
+            if not isinstance(terminator, ReturnOp):
+                raise IrError("the group has no tx8be.Return", op=op)
+            value = terminator.xs[op.results.index(value)]
+            continue
+        if not isinstance(op, BackendOp):
+            raise IrError(f"a value of type {value.type} comes from no backend op", op=op)
+        return op
+
+
+def mem_layout_of(value: Value) -> MemLayout:
+    """The physical layout of `value`, as the layout passes left it in `dev_info.mem_layout`."""
+    op = storage_op(value)
+    if op.dev_info is None:
+        raise IrError(f"{op.name} has no dev_info: the layout passes come before this stage", op=op)
+    return MemLayout(op.dev_info.mem_layout)
+
+
+def region_tiles(group: tx8be.GroupOp) -> tuple[int, ...]:
+    """Ids of the tiles of `dev_region`, in row-major order; all tiles of the chip when there is none."""
+    region = group.dev_region
+    if region is None:
+        return tuple(range(TX8.tiles))
+    return tuple(
+        TX8.tile_id(x, y) for x in range(region.x, region.x + region.dx) for y in range(region.y, region.y + region.dy)
+    )

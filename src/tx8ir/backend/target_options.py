@@ -1,12 +1,15 @@
-"""The target that the options of a pass describe."""
+"""The target that the options of a pass describe, and the options that describe a target."""
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import attrs
 
+from tx8ir.core import IrError
 from tx8ir.target.chip import BOARD, DATASHEET, TX8, Target
 
-__all__ = ["PROFILES", "target_with"]
+__all__ = ["PROFILES", "target_choices", "target_with"]
 
 PROFILES = {"datasheet": DATASHEET, "board": BOARD}
 """Timing profiles by name."""
@@ -27,3 +30,22 @@ def target_with(spm_bytes: int | None = None, profile: str = "datasheet") -> Tar
         raise ValueError(f"spm_bytes is {spm_bytes}; expected 1 to {TX8.spm_allocatable_bytes}")
     first = TX8.spm_allocatable[0]
     return attrs.evolve(target, spm_allocatable=(first, first + spm_bytes))
+
+
+def target_choices(target: Target) -> dict[str, object]:
+    """The options, shared by several passes, that describe `target`; those of `TX8` are left out."""
+    choices: dict[str, object] = {}
+    if target.spm_allocatable != TX8.spm_allocatable:
+        choices["spm_bytes"] = target.spm_allocatable_bytes
+    if target.profile != TX8.profile:
+        choices["profile"] = target.profile.name
+    try:
+        described = target_with(**cast("dict[str, Any]", choices))
+    except ValueError as error:
+        raise IrError(f"cannot compile for this target: {error}") from error
+    if described != target:
+        raise IrError(
+            f"cannot compile for this target: it may differ from TX8 by a smaller allocatable SPM and by its profile "
+            f"({', '.join(PROFILES)}); given: {target}"
+        )
+    return choices

@@ -17,10 +17,13 @@ from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_t
 from tx8ir.cli.data import load_program, read_data, write_data
 from tx8ir.cli.fuzz import fuzz
 from tx8ir.cli.opt import opt
-from tx8ir.executable import CompileOptions, Dtype, Executable, InputError, compile, lower
+from tx8ir.compiler import CompileOptions, Dtype, compile, lower
+from tx8ir.executable import Executable
+from tx8ir.reports import Report
+from tx8ir.signature import InputError
+from tx8ir.support.table import Table
 from tx8ir.target.chip import TX8, Target
 from tx8ir.testing import check_outputs
-from tx8ir.viz import Report, Table
 
 app = typer.Typer(
     name="tx8ir",

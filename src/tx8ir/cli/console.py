@@ -14,8 +14,8 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from tx8ir.core import IrError
-from tx8ir.executable import InputError
-from tx8ir.viz import Table
+from tx8ir.signature import InputError
+from tx8ir.support.table import Table
 
 EXIT_CHECK_FAILED = 1
 EXIT_WRONG_INPUT = 2
@@ -50,7 +50,7 @@ _STYLE_OF_CELL = {"passed": "green", "FAILED": "bold red"}
 class StageProgress:
     """Says on stderr which stage is running once it takes longer than two seconds, and how long it took.
 
-    An instance is a `tx8ir.executable.Progress`; `stage` does the same for a ``with`` block.
+    An instance is a `tx8ir.compiler.Progress`; `stage` does the same for a ``with`` block.
     """
 
     def __init__(self) -> None:

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from tx8ir.core import IrError, LoadError, MissingFileError, Program, parse
 from tx8ir.core.files import regular_size
-from tx8ir.executable import InputError, Signature
 from tx8ir.frontends import onnx
+from tx8ir.signature import InputError, Signature
 
 _TEXT_SUFFIXES = (".mlir", ".txt")
 _MAX_RANK: Final = 64

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tx8ir.core import FileLocation, FusedLocation, IrError, Location, NamedLocation, ParseError
-from tx8ir.core.comments import CommentedLocation
-from tx8ir.core.lexer import TextLocation
+from tx8ir.core.attrs.lexer import TextLocation
+from tx8ir.core.text.comments import CommentedLocation
 
 _SHOWN = 200
 

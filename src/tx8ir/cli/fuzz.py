@@ -16,11 +16,11 @@ from rich.text import Text
 
 from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_NOT_TESTED, StageProgress, console, user_errors
 from tx8ir.cli.opt import PromiseOption
-from tx8ir.executable import InputError
+from tx8ir.signature import InputError
 from tx8ir.testing import FuzzResult
 from tx8ir.testing import fuzz as fuzz_pass
-from tx8ir.testing.counterexample import PassLike
-from tx8ir.testing.observe import Promise
+from tx8ir.testing.passes.counterexample import PassLike
+from tx8ir.testing.passes.observe import Promise
 
 
 def fuzz(

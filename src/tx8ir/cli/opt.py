@@ -16,15 +16,10 @@ from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
 from tx8ir.cli.data import is_text, load_program
 from tx8ir.cli.diagnostics import diagnostic
 from tx8ir.core import IrError, Operation, Program, default_context, print_op
-from tx8ir.core.parser import parse_op
 from tx8ir.core.program import read_text
-from tx8ir.executable import InputError
+from tx8ir.core.text.parser import parse_op
 from tx8ir.interpreter import EvaluationError
-from tx8ir.testing.observe import Promise
-from tx8ir.testing.preserve import check as check_pipeline
-from tx8ir.transforms.explain import explain
-from tx8ir.transforms.instrumentation import IrDiff, OpCounts, PrintAfterAll, PrintAfterChange, Statistics, Timing
-from tx8ir.transforms.pass_manager import (
+from tx8ir.passes import (
     Instrumentation,
     PassError,
     PassManager,
@@ -33,6 +28,11 @@ from tx8ir.transforms.pass_manager import (
     all_pipelines,
     describe_options,
 )
+from tx8ir.passes.instrumentation import IrDiff, OpCounts, PrintAfterAll, PrintAfterChange, Statistics, Timing
+from tx8ir.rewriting.declarative.explain import explain
+from tx8ir.signature import InputError
+from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.preserve import check as check_pipeline
 
 SPLIT_MARKER = "// -----"
 """The line that separates the programs of a file."""
@@ -115,7 +115,7 @@ def opt(
     promise: Annotated[
         PromiseOption | None,
         typer.Option(
-            "--promise", help="what --check holds all passes to; else each to its own (tx8ir.testing.observe)"
+            "--promise", help="what --check holds all passes to; else each to its own (tx8ir.testing.passes.observe)"
         ),
     ] = None,
     explain_pattern: Annotated[

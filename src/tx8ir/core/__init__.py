@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from .attributes import (
+from tx8ir.support.relaxed_gc import bulk
+
+from .attrs.attributes import (
     ArrayAttr,
     Attribute,
     BoolAttr,
@@ -20,72 +22,9 @@ from .attributes import (
     as_attribute,
     scalar_type_of,
 )
-from .block import Block, Region
-from .builder import Builder, detached, insert_here
-from .bulk import bulk
-from .context import Dialect, IrContext, UnregisteredOp, default_context
-from .dense import DenseAttr
-from .errors import InvalidTypeError, IrError, ParseError, UnsupportedError, VerifyError
-from .fields import (
-    Operand,
-    OptionalOperand,
-    Result,
-    VariadicOperand,
-    VariadicResult,
-    attribute,
-    operand,
-    optional_operand,
-    region,
-    result,
-    successor,
-    variadic_operand,
-    variadic_result,
-)
-from .interfaces import (
-    Branch,
-    Compute,
-    Fallible,
-    Fold,
-    Grad,
-    InferTypes,
-    Interface,
-    InterfaceError,
-    MemoryEffects,
-    Model,
-    ParameterAccess,
-    SymbolUser,
-    ViewLike,
-)
-from .location import (
-    UNKNOWN,
-    FileLocation,
-    FusedLocation,
-    Location,
-    NamedLocation,
-    at_location,
-    fuse,
-)
-from .op import Op
-from .operation import Operation, OpInfo
-from .structured import EnumAttr, OpaqueAttr, StructAttr, enum_attr, struct_attr
-from .traits import (
-    Commutative,
-    ConstantLike,
-    ElementwiseMappable,
-    HasValueSemantics,
-    Inplace,
-    IsolatedFromAbove,
-    NoTerminator,
-    Pure,
-    ReadOnly,
-    RecursiveEffects,
-    SameOperandsAndResultType,
-    Symbol,
-    SymbolTable,
-    Terminator,
-    Trait,
-)
-from .types import (
+from .attrs.dense import DenseAttr
+from .attrs.structured import EnumAttr, OpaqueAttr, StructAttr, enum_attr, struct_attr
+from .attrs.types import (
     DYNAMIC,
     DictType,
     FunctionType,
@@ -116,18 +55,80 @@ from .types import (
     ui32,
     ui64,
 )
-from .value import BlockArgument, OpOperand, OpResult, Value
+from .context import Dialect, IrContext, UnregisteredOp, default_context
+from .errors import InvalidTypeError, IrError, ParseError, UnsupportedError, VerifyError
+from .ir.block import Block, Region
+from .ir.builder import Builder, detached, insert_here
+from .ir.interfaces import (
+    Branch,
+    Compute,
+    Fallible,
+    Fold,
+    Grad,
+    InferTypes,
+    Interface,
+    InterfaceError,
+    MemoryEffects,
+    Model,
+    ParameterAccess,
+    SymbolUser,
+    ViewLike,
+)
+from .ir.operation import Operation, OpInfo
+from .ir.traits import (
+    Commutative,
+    ConstantLike,
+    ElementwiseMappable,
+    HasValueSemantics,
+    Inplace,
+    IsolatedFromAbove,
+    NoTerminator,
+    Pure,
+    ReadOnly,
+    RecursiveEffects,
+    SameOperandsAndResultType,
+    Symbol,
+    SymbolTable,
+    Terminator,
+    Trait,
+)
+from .ir.value import BlockArgument, OpOperand, OpResult, Value
+from .location import (
+    UNKNOWN,
+    FileLocation,
+    FusedLocation,
+    Location,
+    NamedLocation,
+    at_location,
+    fuse,
+)
+from .opdef.fields import (
+    Operand,
+    OptionalOperand,
+    Result,
+    VariadicOperand,
+    VariadicResult,
+    attribute,
+    operand,
+    optional_operand,
+    region,
+    result,
+    successor,
+    variadic_operand,
+    variadic_result,
+)
+from .opdef.op import Op
 
 if TYPE_CHECKING:
-    from .equality import Difference, structurally_equal
     from .files import LoadError, MissingFileError
-    from .header import Header
-    from .parser import Parser, parse_op
-    from .printer import Printer, print_op
+    from .ir.equality import Difference, structurally_equal
     from .program import Program, parse
-    from .safetensors import MappedTensor, WeightError
+    from .text.custom_format import Header
+    from .text.parser import Parser, parse_op
+    from .text.printer import Printer, print_op
     from .verifier import Fault, VerificationFailed, find_faults, verify
-    from .weights import Variable, WeightStore
+    from .weights.safetensors import MappedTensor, WeightError
+    from .weights.store import Variable, WeightStore
 
 __all__ = [
     "ArrayAttr",
@@ -271,24 +272,24 @@ __all__ = [
 
 # Text, verifier, programs and weights are loaded when they are first used: importing the core stays fast.
 _LAZY: Final = {
-    "Difference": "equality",
+    "Difference": "ir.equality",
     "Fault": "verifier",
-    "Header": "header",
+    "Header": "text.custom_format",
     "LoadError": "files",
-    "MappedTensor": "safetensors",
+    "MappedTensor": "weights.safetensors",
     "MissingFileError": "files",
-    "Parser": "parser",
-    "Printer": "printer",
+    "Parser": "text.parser",
+    "Printer": "text.printer",
     "Program": "program",
-    "Variable": "weights",
+    "Variable": "weights.store",
     "VerificationFailed": "verifier",
-    "WeightError": "safetensors",
-    "WeightStore": "weights",
+    "WeightError": "weights.safetensors",
+    "WeightStore": "weights.store",
     "find_faults": "verifier",
     "parse": "program",
-    "parse_op": "parser",
-    "print_op": "printer",
-    "structurally_equal": "equality",
+    "parse_op": "text.parser",
+    "print_op": "text.printer",
+    "structurally_equal": "ir.equality",
     "verify": "verifier",
 }
 

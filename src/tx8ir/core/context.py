@@ -10,15 +10,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from .attrs.structured import StructAttr, enum_attr_name
+from .attrs.types import Type
 from .errors import IrError
-from .operation import Operation, OpInfo
-from .structured import StructAttr, enum_attr_name
-from .types import Type
+from .ir.operation import Operation, OpInfo
 
 if TYPE_CHECKING:
-    from .attribute_parser import AttributeParser
-    from .interfaces import Interface
-    from .traits import Trait
+    from .ir.interfaces import Interface
+    from .ir.traits import Trait
+    from .text.attribute_parser import AttributeParser
 
 
 TypeReader = Callable[["AttributeParser"], Type]
@@ -84,7 +84,7 @@ class Dialect:
             ParseError: the list is no YAML, or says something that is not understood; with line and column.
             IrError: PyYAML, the extra `yaml`, is not installed. LoadError: the file cannot be read.
         """
-        from .yaml_dialect import load_ops  # here, because most programs define their dialects in Python
+        from .opdef.yaml_dialect import load_ops  # here, because most programs define their dialects in Python
 
         return cls(name, load_ops(name, source, functions, interfaces, traits))
 

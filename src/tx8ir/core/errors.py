@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from .ir.operation import Operation
     from .location import Location
-    from .operation import Operation
 
 _SHOWN_BEFORE: Final = 100
 

@@ -6,24 +6,25 @@ import os
 from pathlib import Path
 from typing import Any, Final, cast
 
-from .attributes import StrAttr, TypeAttr
-from .block import Block, Region
-from .comments import without_comments
+from tx8ir.support.display import Displayable
+
+from .attrs.attributes import StrAttr, TypeAttr
+from .attrs.types import DYNAMIC, FunctionType, RankedTensor, TupleType, Type
 from .context import IrContext, default_context
-from .definition import SEGMENTS, declared_faults
-from .display import Displayable
 from .errors import IrError, ParseError, VerifyError
 from .files import MAX_TEXT_BYTES, read_regular
-from .interfaces import ParameterAccess
+from .ir.block import Block, Region
+from .ir.interfaces import ParameterAccess
+from .ir.operation import Operation
 from .location import caller_location
-from .op import Op
-from .operation import Operation
-from .parser import parse_op
-from .printer import print_op
-from .safetensors import WeightError
-from .types import DYNAMIC, FunctionType, RankedTensor, TupleType, Type
+from .opdef.definition import SEGMENTS, declared_faults
+from .opdef.op import Op
+from .text.comments import without_comments
+from .text.parser import parse_op
+from .text.printer import print_op
 from .verifier import verify
-from .weights import WeightStore
+from .weights.safetensors import WeightError
+from .weights.store import WeightStore
 
 GRAPH_FILE: Final = "graph.mlir"
 WEIGHTS_FILE: Final = "weights.safetensors"

@@ -9,17 +9,17 @@ from typing import Any, cast
 
 import attrs
 
-from .attributes import StrAttr
-from .block import Block, Region
-from .definition import declared_faults
-from .dominance import Dominators
+from .attrs.attributes import StrAttr
 from .errors import IrError, VerifyError
-from .interfaces import SymbolUser
-from .op import Op
-from .operation import ErasedOperation, Operation
-from .printer import Printer
-from .traits import IsolatedFromAbove, NoTerminator, SymbolTable, Terminator
-from .value import ErasedValue, OpOperand, Value
+from .ir.block import Block, Region
+from .ir.dominance import Dominators
+from .ir.interfaces import SymbolUser
+from .ir.operation import ErasedOperation, Operation
+from .ir.traits import IsolatedFromAbove, NoTerminator, SymbolTable, Terminator
+from .ir.value import ErasedValue, OpOperand, Value
+from .opdef.definition import declared_faults
+from .opdef.op import Op
+from .text.printer import Printer
 
 
 @attrs.frozen

@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tx8ir.core.attributes import Attribute, DictAttr
-from tx8ir.core.block import Region
+from tx8ir.core.attrs.attributes import Attribute, DictAttr
+from tx8ir.core.attrs.dense import DenseAttr
+from tx8ir.core.attrs.types import DictType, ListType, RankedTensor, TensorType, Type, VTensorType
 from tx8ir.core.context import Dialect
-from tx8ir.core.dense import DenseAttr
 from tx8ir.core.errors import VerifyError
-from tx8ir.core.fields import (
+from tx8ir.core.ir.block import Region
+from tx8ir.core.ir.interfaces import Compute, Fold, InferTypes, ParameterAccess
+from tx8ir.core.ir.operation import create_unchecked
+from tx8ir.core.ir.traits import ConstantLike, IsolatedFromAbove, NoTerminator, Pure, ReadOnly, SymbolTable
+from tx8ir.core.ir.value import Value
+from tx8ir.core.opdef.fields import (
     Operand,
     Result,
     VariadicOperand,
@@ -24,18 +29,13 @@ from tx8ir.core.fields import (
     variadic_operand,
     variadic_result,
 )
-from tx8ir.core.header import Header
-from tx8ir.core.interfaces import Compute, Fold, InferTypes, ParameterAccess
-from tx8ir.core.op import Op
-from tx8ir.core.operation import create_unchecked
-from tx8ir.core.traits import ConstantLike, IsolatedFromAbove, NoTerminator, Pure, ReadOnly, SymbolTable
-from tx8ir.core.types import DictType, ListType, RankedTensor, TensorType, Type, VTensorType
-from tx8ir.core.value import Value
+from tx8ir.core.opdef.op import Op
+from tx8ir.core.text.custom_format import Header
 from tx8ir.dialects.samples import ELEMENTS, SHAPES, Sampled, case, each
 
 if TYPE_CHECKING:
-    from tx8ir.core.parser import Parser
-    from tx8ir.core.printer import Printer
+    from tx8ir.core.text.parser import Parser
+    from tx8ir.core.text.printer import Printer
 
 
 class ModuleOp(Op, name="builtin.module", traits=(IsolatedFromAbove, NoTerminator, SymbolTable)):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from tx8ir.core.block import Block
+from tx8ir.core.attrs.types import RankedTensor, Type, i1
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
-from tx8ir.core.fields import Operand, VariadicOperand, operand, successor, variadic_operand
-from tx8ir.core.interfaces import Branch
-from tx8ir.core.op import Op
-from tx8ir.core.operation import Operation
-from tx8ir.core.traits import Terminator
-from tx8ir.core.types import RankedTensor, Type, i1
-from tx8ir.core.value import Value
+from tx8ir.core.ir.block import Block
+from tx8ir.core.ir.interfaces import Branch
+from tx8ir.core.ir.operation import Operation
+from tx8ir.core.ir.traits import Terminator
+from tx8ir.core.ir.value import Value
+from tx8ir.core.opdef.fields import Operand, VariadicOperand, operand, successor, variadic_operand
+from tx8ir.core.opdef.op import Op
 
 
 def tensor_of_one_i1(type: Type) -> bool:

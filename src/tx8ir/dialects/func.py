@@ -5,22 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tx8ir.core.attributes import EMPTY_DICT, DictAttr, StrAttr, SymbolRefAttr, TypeAttr, symbol_text
-from tx8ir.core.block import Block, Region
+from tx8ir.core.attrs.attributes import EMPTY_DICT, DictAttr, StrAttr, SymbolRefAttr, TypeAttr, symbol_text
+from tx8ir.core.attrs.lexer import VALUE_NAME
+from tx8ir.core.attrs.types import FunctionType, TupleType, Type
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
-from tx8ir.core.fields import VariadicOperand, VariadicResult, attribute, region, variadic_operand, variadic_result
-from tx8ir.core.header import Header
-from tx8ir.core.interfaces import SymbolUser
-from tx8ir.core.lexer import VALUE_NAME
-from tx8ir.core.op import Op
-from tx8ir.core.operation import Operation, create_unchecked
-from tx8ir.core.traits import IsolatedFromAbove, Symbol, Terminator
-from tx8ir.core.types import FunctionType, TupleType, Type
+from tx8ir.core.ir.block import Block, Region
+from tx8ir.core.ir.interfaces import SymbolUser
+from tx8ir.core.ir.operation import Operation, create_unchecked
+from tx8ir.core.ir.traits import IsolatedFromAbove, Symbol, Terminator
+from tx8ir.core.opdef.fields import (
+    VariadicOperand,
+    VariadicResult,
+    attribute,
+    region,
+    variadic_operand,
+    variadic_result,
+)
+from tx8ir.core.opdef.op import Op
+from tx8ir.core.text.custom_format import Header
 
 if TYPE_CHECKING:
-    from tx8ir.core.parser import Parser
-    from tx8ir.core.printer import Printer
+    from tx8ir.core.text.parser import Parser
+    from tx8ir.core.text.printer import Printer
 
 
 class FuncOp(Op, name="func.func", traits=(IsolatedFromAbove, Symbol)):

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from tx8ir.core.block import Block, Region
-from tx8ir.core.builder import built_or_discarded, discard_block
+from tx8ir.core.attrs.types import Type
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
-from tx8ir.core.fields import (
+from tx8ir.core.ir.block import Block, Region
+from tx8ir.core.ir.builder import built_or_discarded, discard_block
+from tx8ir.core.ir.operation import Operation
+from tx8ir.core.ir.traits import RecursiveEffects, Terminator
+from tx8ir.core.ir.value import Value
+from tx8ir.core.location import Location, at_location, caller_location
+from tx8ir.core.opdef.fields import (
     Operand,
     VariadicOperand,
     VariadicResult,
@@ -22,12 +27,7 @@ from tx8ir.core.fields import (
     variadic_operand,
     variadic_result,
 )
-from tx8ir.core.location import Location, at_location, caller_location
-from tx8ir.core.op import Op
-from tx8ir.core.operation import Operation
-from tx8ir.core.traits import RecursiveEffects, Terminator
-from tx8ir.core.types import Type
-from tx8ir.core.value import Value
+from tx8ir.core.opdef.op import Op
 
 from .cf import tensor_of_one_i1
 
@@ -232,3 +232,13 @@ yield_ = YieldOp
 condition = ConditionOp
 
 DIALECT = Dialect("scf", [IfOp, WhileOp, YieldOp, ConditionOp])
+
+
+def condition_of(loop: WhileOp) -> ConditionOp:
+    """The end of its before region."""
+    return cast(ConditionOp, loop.before.block.terminator)
+
+
+def yield_of(loop: WhileOp) -> YieldOp:
+    """The end of its after region."""
+    return cast(YieldOp, loop.after.block.terminator)

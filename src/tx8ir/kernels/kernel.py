@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Builder, Operation, Program, VTensorType, at_location, ui8
-from tx8ir.core.fields import MISSING
-from tx8ir.core.types import ScalarType
+from tx8ir.core.attrs.types import ScalarType
+from tx8ir.core.opdef.fields import MISSING
 from tx8ir.dialects import tx8
 from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Chip, Follow, LoopOp, MemorySpace, ProgramOp
 from tx8ir.target.chip import TX8, Target

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .chip import Chip
-from .debugger import Debugger
+from .checks.fp_flags import FlagRow, flags_table
 from .errors import SimError
-from .exceptions import FlagRow, flags_table
-from .report import PathStep, Roofline, SimReport, SourceRow, Traffic
-from .scheduler import Interleaved, Lockstep, Schedule
-from .simulator import Execution, SimResult, Simulator, time_program
+from .run.debugger import Debugger
+from .run.multi_program import Chip
+from .run.scheduler import Interleaved, Lockstep, Schedule
+from .run.simulator import Execution, SimResult, Simulator, time_program
+from .timing.report import PathStep, Roofline, SimReport, SourceRow, Traffic
 
 __all__ = [
     "Chip",

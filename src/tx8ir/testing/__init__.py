@@ -6,27 +6,24 @@
 - `first_divergence`: the first value that the chip holds otherwise than the interpreter, and the instruction.
 - `Inspector`: a debugger that shows values of the graph by their names, from SPM or DDR.
 - `programs`: Hypothesis strategies for tensor programs that can be evaluated (needs the extra `test`).
-- `small_scope`: all small programs, of one and two operations, from the samples of operations.
+- `cases.small_scope`: all small programs, of one and two operations, from the samples of operations.
 - `prove`: is a rewrite rule of element-wise operations right for all numbers, in each rounding mode?
-- `broken`: passes that are wrong, to measure the oracle and the programs with (needs the extra `test`).
-- `strategies`: Hypothesis strategies for types, attributes and whole programs (needs the extra `test`).
-- `dialect`: a small dialect with one of everything an operation can have, and a context that knows it.
 """
 
 from __future__ import annotations
 
-from tx8ir.testing.assertion import assert_preserves
-from tx8ir.testing.counterexample import Counterexample, Failure, PassLike, Stage
-from tx8ir.testing.differential import CheckResult, OutputCheck, check_outputs, random_inputs, ulp
-from tx8ir.testing.divergence import Divergence, first_divergence
+from tx8ir.testing.chip.differential import CheckResult, OutputCheck, check_outputs, random_inputs, ulp
+from tx8ir.testing.chip.divergence import Divergence, first_divergence
+from tx8ir.testing.chip.inspector import Inspector
 from tx8ir.testing.fuzzing import FuzzCoverage, FuzzResult, fuzz
+from tx8ir.testing.fuzzing.assertion import assert_preserves
 from tx8ir.testing.inputs import draw_inputs
-from tx8ir.testing.inspector import Inspector
-from tx8ir.testing.observe import Difference, Observation, Promise, observe
-from tx8ir.testing.preserve import PipelineCheck, check
+from tx8ir.testing.passes.counterexample import Counterexample, Failure, PassLike, Stage
+from tx8ir.testing.passes.observe import Difference, Observation, Promise, observe
+from tx8ir.testing.passes.preserve import PipelineCheck, check
+from tx8ir.testing.passes.reorder import reordered
 from tx8ir.testing.proving import Proof, ProofError, prove
-from tx8ir.testing.reduce import reduce_program
-from tx8ir.testing.reorder import reordered
+from tx8ir.testing.reduction.reduce import reduce_program
 
 __all__ = [
     "assert_preserves",

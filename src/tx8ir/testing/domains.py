@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tx8ir.analysis.control_flow import values_given
 from tx8ir.core import Block, Operation, Program, Terminator, Value, ViewLike
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
-from tx8ir.transforms.value_flow import values_given
 
 _MOVES = (
     pd.AssignOp,

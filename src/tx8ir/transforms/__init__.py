@@ -1,81 +1,51 @@
-"""Passes that fit any target: the pass manager, the rewriter, and the passes that clean up and prepare a `pd` graph.
+"""The passes on tensor programs that fit any target, in folders by what they do.
 
-Importing this package registers its passes.
+Importing this package registers its passes. `preparation` has the default pipeline; in the tables of the folders,
+*always* says that a pass is in it with `opt_graph="required"` too.
 """
 
 from __future__ import annotations
 
-from .alias import AliasAnalysis, Effects
-from .analysis import AnalysisManager
-from .append_backward import Gradients, append_backward
-from .auto_mixed_precision import AutoMixedPrecision
-from .canonicalize import Canonicalize, canonicalization, canonicalization_patterns
-from .canonicalize_reductions import CanonicalizeReductions
-from .constant_fold import ConstantFold
-from .convert_dtype import ConvertDtype, Dtype
-from .convert_element_types import ConvertElementTypes
-from .cse import CommonSubexpressionElimination, eliminate_common_subexpressions
-from .dce import DeadCodeElimination, eliminate_dead_code
-from .externalize_constants import ExternalizeConstants
-from .fold_copies import FoldCopies
-from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
-from .fuse_conv_activation import FuseConvActivation
-from .fuse_conv_bn import FuseConvBn
-from .fuse_elementwise import FuseElementwise
-from .greedy import ConvergenceError, GreedyResult, rewrite_greedily
-from .inline import Inline
-from .inline_fusions import InlineFusions
-from .legalize_conv_padding import LegalizeConvPadding
-from .lift_cf_to_scf import LiftCfToScf
-from .loop_invariant_motion import LoopInvariantMotion
-from .materialize_broadcast import MaterializeBroadcast
-from .nhwc import Nhwc
-from .pad_matmul import PadMatmul
-from .pass_manager import (
-    Atomic,
-    Instrumentation,
-    Nest,
-    OperationPass,
-    Pass,
-    PassError,
-    PassManager,
-    PassRun,
-    PipelineReport,
-    StageReport,
-    all_passes,
-    all_pipelines,
-    describe_options,
-    option,
-    register_pass,
-    register_pipeline,
-)
+from .cleanup.canonicalize import Canonicalize, canonicalization, canonicalization_patterns
+from .cleanup.constant_fold import ConstantFold
+from .cleanup.cse import CommonSubexpressionElimination, eliminate_common_subexpressions
+from .cleanup.dce import DeadCodeElimination, eliminate_dead_code
+from .cleanup.externalize_constants import ExternalizeConstants
+from .cleanup.remove_unused_functions import RemoveUnusedFunctions
+from .cleanup.sccp import Sccp
+from .cleanup.topological_sort import TopologicalSort
+from .control_flow.inline import Inline
+from .control_flow.lift_cf_to_scf import LiftCfToScf
+from .control_flow.loop_invariant_motion import LoopInvariantMotion
+from .control_flow.simplify_control_flow import SimplifyControlFlow
+from .control_flow.unroll import Unroll
+from .fusion.fuse_conv_activation import FuseConvActivation
+from .fusion.fuse_conv_bn import FuseConvBn
+from .fusion.fuse_elementwise import FuseElementwise
+from .fusion.inline_fusions import InlineFusions
+from .fusion.unfuse_bn import UnfuseBn
+from .legalize.canonicalize_reductions import CanonicalizeReductions
+from .legalize.fold_transpose_into_matmul import FoldTransposeIntoMatmul
+from .legalize.legalize_conv_padding import LegalizeConvPadding
+from .legalize.materialize_broadcast import MaterializeBroadcast
+from .legalize.nhwc import Nhwc
+from .legalize.pad_matmul import PadMatmul
+from .legalize.split_large_ops import SplitLargeOps
+from .precision.auto_mixed_precision import AutoMixedPrecision
+from .precision.convert_dtype import ConvertDtype, Dtype
+from .precision.convert_element_types import ConvertElementTypes
 from .preparation import PREPARATION
-from .promise import Promise
-from .recognize_attention import RecognizeAttention
-from .recognize_gelu import RecognizeGelu
-from .recognize_layer_norm import RecognizeLayerNorm
-from .recognize_rms_norm import RecognizeRmsNorm
-from .recognize_softmax import RecognizeSoftmax
-from .remove_dead_buffers import RemoveDeadBuffers
-from .remove_unused_functions import RemoveUnusedFunctions
-from .rewriter import FunctionPattern, RewritePattern, Rewriter, pattern
-from .sccp import Sccp
-from .simplify_control_flow import SimplifyControlFlow
-from .split_large_ops import SplitLargeOps
-from .to_inplace import ToInplace
-from .to_value_semantics import ToValueSemantics
-from .topological_sort import TopologicalSort
-from .unfuse_bn import UnfuseBn
-from .unroll import Unroll
+from .recognize.attention import RecognizeAttention
+from .recognize.gelu import RecognizeGelu
+from .recognize.layer_norm import RecognizeLayerNorm
+from .recognize.rms_norm import RecognizeRmsNorm
+from .recognize.softmax import RecognizeSoftmax
+from .storage.fold_copies import FoldCopies
+from .storage.remove_dead_buffers import RemoveDeadBuffers
+from .storage.to_inplace import ToInplace
+from .storage.to_value_semantics import ToValueSemantics
 
 __all__ = [
-    "AliasAnalysis",
-    "all_passes",
-    "all_pipelines",
-    "AnalysisManager",
-    "append_backward",
-    "Gradients",
-    "Atomic",
     "AutoMixedPrecision",
     "canonicalization",
     "canonicalization_patterns",
@@ -83,13 +53,10 @@ __all__ = [
     "CanonicalizeReductions",
     "CommonSubexpressionElimination",
     "ConstantFold",
-    "ConvergenceError",
     "ConvertDtype",
     "ConvertElementTypes",
     "DeadCodeElimination",
-    "describe_options",
     "Dtype",
-    "Effects",
     "eliminate_common_subexpressions",
     "eliminate_dead_code",
     "ExternalizeConstants",
@@ -98,44 +65,25 @@ __all__ = [
     "FuseConvActivation",
     "FuseConvBn",
     "FuseElementwise",
-    "FunctionPattern",
-    "GreedyResult",
     "Inline",
     "InlineFusions",
-    "Instrumentation",
     "LegalizeConvPadding",
     "LiftCfToScf",
     "LoopInvariantMotion",
     "MaterializeBroadcast",
-    "Nest",
     "Nhwc",
-    "OperationPass",
-    "option",
     "PadMatmul",
-    "Pass",
-    "PassError",
-    "PassManager",
-    "PassRun",
-    "pattern",
-    "PipelineReport",
     "PREPARATION",
-    "Promise",
     "RecognizeAttention",
     "RecognizeGelu",
     "RecognizeLayerNorm",
     "RecognizeRmsNorm",
     "RecognizeSoftmax",
-    "register_pass",
-    "register_pipeline",
     "RemoveDeadBuffers",
     "RemoveUnusedFunctions",
-    "rewrite_greedily",
-    "RewritePattern",
-    "Rewriter",
     "Sccp",
     "SplitLargeOps",
     "SimplifyControlFlow",
-    "StageReport",
     "ToInplace",
     "ToValueSemantics",
     "TopologicalSort",

@@ -10,32 +10,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from .canonicalize import Canonicalize
-from .constant_fold import ConstantFold
-from .convert_dtype import ConvertDtype
-from .cse import CommonSubexpressionElimination
-from .dce import DeadCodeElimination
-from .fold_copies import FoldCopies
-from .fold_transpose_into_matmul import FoldTransposeIntoMatmul
-from .fuse_conv_activation import FuseConvActivation
-from .fuse_conv_bn import FuseConvBn
-from .fuse_elementwise import FuseElementwise
-from .inline import Inline
-from .legalize_conv_padding import LegalizeConvPadding
-from .lift_cf_to_scf import LiftCfToScf
-from .nhwc import Nhwc
-from .pass_manager import Pass, register_pipeline
-from .recognize_attention import RecognizeAttention
-from .recognize_gelu import RecognizeGelu
-from .recognize_layer_norm import RecognizeLayerNorm
-from .recognize_rms_norm import RecognizeRmsNorm
-from .recognize_softmax import RecognizeSoftmax
-from .remove_unused_functions import RemoveUnusedFunctions
-from .sccp import Sccp
-from .simplify_control_flow import SimplifyControlFlow
-from .split_large_ops import SplitLargeOps
-from .to_value_semantics import ToValueSemantics
-from .unroll import Unroll
+from tx8ir.passes import Pass, register_pipeline
+
+from .cleanup.canonicalize import Canonicalize
+from .cleanup.constant_fold import ConstantFold
+from .cleanup.cse import CommonSubexpressionElimination
+from .cleanup.dce import DeadCodeElimination
+from .cleanup.remove_unused_functions import RemoveUnusedFunctions
+from .cleanup.sccp import Sccp
+from .control_flow.inline import Inline
+from .control_flow.lift_cf_to_scf import LiftCfToScf
+from .control_flow.simplify_control_flow import SimplifyControlFlow
+from .control_flow.unroll import Unroll
+from .fusion.fuse_conv_activation import FuseConvActivation
+from .fusion.fuse_conv_bn import FuseConvBn
+from .fusion.fuse_elementwise import FuseElementwise
+from .legalize.fold_transpose_into_matmul import FoldTransposeIntoMatmul
+from .legalize.legalize_conv_padding import LegalizeConvPadding
+from .legalize.nhwc import Nhwc
+from .legalize.split_large_ops import SplitLargeOps
+from .precision.convert_dtype import ConvertDtype
+from .recognize.attention import RecognizeAttention
+from .recognize.gelu import RecognizeGelu
+from .recognize.layer_norm import RecognizeLayerNorm
+from .recognize.rms_norm import RecognizeRmsNorm
+from .recognize.softmax import RecognizeSoftmax
+from .storage.fold_copies import FoldCopies
+from .storage.to_value_semantics import ToValueSemantics
 
 _STRAIGHTEN: Final[tuple[tuple[type[Pass], str], ...]] = (
     (LiftCfToScf, ""),

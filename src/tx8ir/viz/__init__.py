@@ -1,4 +1,4 @@
-"""Programs in notebooks, reports as text and HTML, and pictures of programs and runs."""
+"""Programs in notebooks, and pictures of programs and runs."""
 
 from __future__ import annotations
 
@@ -7,20 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from tx8ir.viz.dataflow import DataflowGraph, dot, svg
-    from tx8ir.viz.report import CompileReport, Report, RunReport, Stage, Table, format_bytes
 
-__all__ = ["CompileReport", "DataflowGraph", "Report", "RunReport", "Stage", "Table", "dot", "format_bytes", "svg"]
+__all__ = ["DataflowGraph", "dot", "svg"]
 
-# Showing IR needs neither the compiler nor the simulator, which reports are about.
+# What shows nothing yet loads nothing yet.
 _LAZY: Final = {
-    "CompileReport": "report",
     "DataflowGraph": "dataflow",
-    "Report": "report",
-    "RunReport": "report",
-    "Stage": "report",
-    "Table": "report",
     "dot": "dataflow",
-    "format_bytes": "report",
     "svg": "dataflow",
 }
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any, Final, cast
 
 from tx8ir.core import Block, IrError, Operation, OpResult, Printer, Program, Value
-from tx8ir.core.display import register_renderer
+from tx8ir.support.display import register_renderer
 
 MAX_LINES: Final = 1500
 """Longer texts are cut there, with a note."""
@@ -84,7 +84,7 @@ _CLASS: Final = {
 
 
 class NotebookRenderer:
-    """Renders what the core holds; see `tx8ir.core.display.Renderer`."""
+    """Renders what the core holds; see `tx8ir.support.display.Renderer`."""
 
     def html(self, thing: Any) -> str:
         """A fragment of HTML that stands on its own."""

@@ -18,7 +18,7 @@ from tx8ir.backend.axes.cuts import boxes, part_counts
 from tx8ir.backend.axes.evaluate import evaluate_cut
 from tx8ir.backend.axes.spaces import shape_of
 from tx8ir.backend.axes.volume import work
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.core import Block, Compute, NoneType, Operation, VTensorType, f32
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import ReduceFunction

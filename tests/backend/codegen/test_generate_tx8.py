@@ -10,15 +10,15 @@ import attrs
 import numpy as np
 import pytest
 
+from support.kernels import Operand, run_kernel
 from tx8ir.backend.codegen import GenerateTx8
 from tx8ir.core import parse
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation
+from tx8ir.passes import PassError, PassManager
 from tx8ir.sim import Simulator
 from tx8ir.target.formats import F32
 from tx8ir.target.layout import pack
-from tx8ir.testing.kernels import Operand, run_kernel
-from tx8ir.transforms.pass_manager import PassError, PassManager
 
 
 def data(*shape: int) -> np.ndarray:

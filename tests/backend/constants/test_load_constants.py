@@ -10,7 +10,7 @@ import pytest
 
 from tx8ir.core import Program, VTensorType, f32, i32
 from tx8ir.dialects import pd, tx8be
-from tx8ir.transforms.pass_manager import PassError
+from tx8ir.passes import PassError
 
 Fixture = Callable[..., Any]
 TO_LOADS = "lower-to-tx8be,layout-init,layout-transmit,layout-align{{mode={mode}}},layout-optimize"

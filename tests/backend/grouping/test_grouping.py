@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tx8ir.core import Program, VTensorType, f32, i32
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.tx8be import GroupOp, RegionAttr
-from tx8ir.transforms.pass_manager import PassError
+from tx8ir.passes import PassError
 
 Fixture = Callable[..., Any]
 TO_CONSTANTS = "lower-to-tx8be,layout-init,layout-transmit,layout-align,layout-optimize,load-constants"

@@ -16,7 +16,7 @@ from tx8ir.backend.oplib.interface import AlignMode, OpLib
 from tx8ir.core import Builder, Operation, Program, VTensorType, f32, parse
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr
-from tx8ir.transforms.pass_manager import PassError
+from tx8ir.passes import PassError
 
 Fixture = Callable[..., Any]
 NAMES = "layout-init,layout-transmit"

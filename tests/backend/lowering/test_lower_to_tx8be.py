@@ -15,12 +15,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import tx8ir
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.core import Program, TensorType, VTensorType, at_location, bf16, f32, i1, i4, i32, i64, ui8
 from tx8ir.core.location import FileLocation
 from tx8ir.dialects import builtin, pd, tx8be
 from tx8ir.interpreter import evaluate
-from tx8ir.transforms.pass_manager import PassError
+from tx8ir.passes import PassError
 
 Fixture = Callable[..., Any]
 RNG = np.random.default_rng(3)

@@ -7,8 +7,8 @@ import pytest
 
 import tx8ir
 from tx8ir.interpreter import evaluate
+from tx8ir.passes import PassError, PassManager
 from tx8ir.testing import check
-from tx8ir.transforms import PassError, PassManager
 
 T, V = "!pd.tensor<2x8xf32>", "!pd.vtensor<2x8xf32>"
 TRAINED = f"""

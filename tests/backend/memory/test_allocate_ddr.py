@@ -11,8 +11,8 @@ import pytest
 from tx8ir.backend.memory import AllocateDdr
 from tx8ir.core import Program, parse
 from tx8ir.dialects import tx8be
+from tx8ir.passes import PassError, PassManager
 from tx8ir.target.chip import TX8
-from tx8ir.transforms.pass_manager import PassError, PassManager
 
 
 def chain(length: int, body: str = "tx8be.Relu", tag: int = 0) -> Program:

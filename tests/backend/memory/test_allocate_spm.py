@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.kernels import KernelRun, Operand, build_kernel_program, run_kernel
 from tx8ir.backend.memory import AllocateSpm
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import DevAttr
+from tx8ir.passes import PassError, PassManager
 from tx8ir.target.chip import TX8
-from tx8ir.testing.kernels import KernelRun, Operand, build_kernel_program, run_kernel
-from tx8ir.transforms.pass_manager import PassError, PassManager
 
 NCX = DevAttr(mem_layout="NCx")
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.kernels import Operand, run_kernel
 from tx8ir.core import ScalarType, VTensorType
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation, DevAttr, ReduceFunction
 from tx8ir.target.formats import Format
-from tx8ir.testing.kernels import Operand, run_kernel
 
 CHANNELS = st.sampled_from([1, 3, 4, 5, 32, 33, 64, 65, 96, 97, 128, 131])
 """One of each kind of channel tail (machine.md §3)."""

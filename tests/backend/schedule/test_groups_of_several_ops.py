@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tx8ir.backend.errors import CompileError
+from support.kernels import KernelRun, Operand, build_kernel_program, run_kernel
+from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation, DevAttr
-from tx8ir.testing.kernels import KernelRun, Operand, build_kernel_program, run_kernel
 
 NCX = DevAttr(mem_layout="NCx")
 GEOMETRY = {"pads": (1, 1, 1, 1), "dev_info": NCX}

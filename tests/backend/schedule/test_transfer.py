@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import Instruction
 from tx8ir.backend.oplib.tensor import Tsr

@@ -11,8 +11,8 @@ import pytest
 from tx8ir.backend.search import GroupFuse
 from tx8ir.core import Program, parse
 from tx8ir.dialects import tx8be
+from tx8ir.passes import PassManager
 from tx8ir.sim import SimResult, Simulator
-from tx8ir.transforms.pass_manager import PassManager
 
 REST = "group-barriers,shard-and-split,allocate-spm,allocate-ddr,generate-tx8"
 X = np.random.default_rng(0).standard_normal((64, 128)).astype(np.float32)

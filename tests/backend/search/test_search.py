@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.kernels import Operand, build_kernel_program, run_kernel
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors
 from tx8ir.backend.search import ShardAndSplit, find_tiling, shardings
@@ -16,9 +17,8 @@ from tx8ir.backend.target_options import target_with
 from tx8ir.core import Program, parse
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation
+from tx8ir.passes import PassError, PassManager
 from tx8ir.target.chip import TX8
-from tx8ir.testing.kernels import Operand, build_kernel_program, run_kernel
-from tx8ir.transforms.pass_manager import PassError, PassManager
 
 
 def zeros(*shape: int) -> np.ndarray:

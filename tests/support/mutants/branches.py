@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 
 import attrs
 
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Block, Builder, Program, Value, VTensorType
 from tx8ir.dialects import builtin, cf, func, pd, scf
-from tx8ir.transforms import Pass
-from tx8ir.transforms.constants import splat_value
+from tx8ir.passes import Pass
 
 from .mutant import Area, Case
 from .programs import bools, case, constant, f32, inline, is_inside, operations

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import (
     Builder,
     Operation,
@@ -21,8 +22,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
-from tx8ir.transforms import Pass
-from tx8ir.transforms.constants import splat_value
+from tx8ir.passes import Pass
 
 from . import programs
 from .mutant import Area

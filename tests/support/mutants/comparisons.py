@@ -6,12 +6,13 @@ from typing import ClassVar
 
 import attrs
 
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, f16, i32
 from tx8ir.dialects import pd
-from tx8ir.transforms import Pass, Promise, Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import constraint, equals
-from tx8ir.transforms.declarative import Make, Match, Node, Number, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
+from tx8ir.rewriting.declarative.constraints import constraint, equals
 
 from .mutant import Area
 from .programs import INF, NAN, bools, case, constant, f32, operations, ranked

@@ -8,12 +8,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
-from tx8ir.transforms import Pass, Promise, Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import constraint, equals, is_float
-from tx8ir.transforms.declarative import Attr, Make, Match, Node, Number, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Number, Rule, Var
+from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float
 
 from .mutant import Area
 from .programs import INF, NAN, case, constant, f32, operations, ranked

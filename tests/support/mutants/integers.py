@@ -7,12 +7,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, DenseAttr, Program, Value, f64
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Pass, Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import Constraint, constraint, equals
-from tx8ir.transforms.declarative import Make, Match, Node, Number, Rule, Var
+from tx8ir.passes import Pass
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
+from tx8ir.rewriting.declarative.constraints import Constraint, constraint, equals
 
 from .mutant import Area
 from .programs import Array, case, constant, ints, operations, ranked

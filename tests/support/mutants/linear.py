@@ -9,9 +9,9 @@ import numpy as np
 
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Pass, Promise
-from tx8ir.transforms.constraints import constraint, equals, rank
-from tx8ir.transforms.declarative import Attr, Make, Node, OneOf, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting.declarative import Attr, Make, Node, OneOf, Rule, Var
+from tx8ir.rewriting.declarative.constraints import constraint, equals, rank
 
 from .mutant import Area
 from .programs import bools, case, constant, count, ints, operations, ranked

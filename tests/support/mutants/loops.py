@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import attrs
 
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, TensorType, Value
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
-from tx8ir.transforms import Pass
-from tx8ir.transforms.constants import splat_value
+from tx8ir.passes import Pass
 
 from .mutant import Area
 from .programs import case, constant, f32, inline, is_inside, operations, ranked

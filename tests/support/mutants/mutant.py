@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.transforms import Pass, Promise, RewritePattern, rewrite_greedily
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import RewritePattern, rewrite_greedily
 
 Form: TypeAlias = Literal["function", "pass", "rule"]
 """How it is written: a function of a program, a `Pass`, or patterns that the greedy driver applies."""

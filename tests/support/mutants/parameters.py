@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, DenseAttr, Program, TensorType, Variable
 from tx8ir.dialects import builtin, pd, scf
-from tx8ir.transforms import Pass, Promise
+from tx8ir.passes import Pass, Promise
 
 from .mutant import Area
 from .programs import bools, case, f32, operations, parameter, ranked

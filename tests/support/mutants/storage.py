@@ -9,8 +9,8 @@ import attrs
 from tx8ir.core import Operation, Program, ReadOnly, TensorType, Value, ViewLike
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
-from tx8ir.transforms import Pass
-from tx8ir.transforms.declarative import Node, Rule, Var
+from tx8ir.passes import Pass
+from tx8ir.rewriting.declarative import Node, Rule, Var
 
 from .mutant import Area
 from .programs import bools, case, constant, f32, operations

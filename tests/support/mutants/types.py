@@ -10,9 +10,10 @@ import numpy as np
 
 from tx8ir.core import Builder, DenseAttr, Program, bf16, f16, f32, i1, i8, i32, i64
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Pass, Promise, Rewriter, pattern
-from tx8ir.transforms.constraints import constraint, element
-from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import constraint, element
 
 from . import programs
 from .mutant import Area

@@ -9,9 +9,10 @@ import numpy as np
 
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
-from tx8ir.transforms import Pass, Promise, Rewriter, pattern
-from tx8ir.transforms.constraints import constraint, equals
-from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import constraint, equals
 
 from .mutant import Area
 from .programs import Array, case, count, f32, operations, ranked

@@ -13,7 +13,7 @@ import attrs
 
 from tx8ir.backend.axes.declaration import Declaration
 from tx8ir.backend.axes.maps import Along
-from tx8ir.backend.oplib.facts import storage_op
+from tx8ir.backend.graph import storage_op
 from tx8ir.core import Operation, RankedTensor, Value
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, aligned_channels

@@ -14,7 +14,7 @@ from tx8ir.backend.axes.alignment import aligned
 from tx8ir.backend.axes.combination import Array, State
 from tx8ir.backend.axes.declaration import Declaration
 from tx8ir.backend.axes.slices import OpSlices
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.core import Interface, Operation
 
 __all__ = ["Axes", "declaration_of"]

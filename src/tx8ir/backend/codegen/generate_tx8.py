@@ -8,17 +8,14 @@ import attrs
 import numpy as np
 
 from tx8ir.backend.codegen.group_code import GroupCode
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, ranked_type, region_tiles
 from tx8ir.backend.lowering.check_ranges import STATUS_WORDS, status_words
 from tx8ir.backend.memory.allocate_ddr import result_values
 from tx8ir.backend.memory.ddr_storage import DDR_SCRATCH, address_of, storage_of, stored_bytes
-from tx8ir.backend.oplib.facts import mem_layout_of, tensor_type
-from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
 from tx8ir.dialects import tx8, tx8be
+from tx8ir.passes import Pass, register_pass
 from tx8ir.target.layout import pack
-from tx8ir.transforms.pass_manager import Pass, register_pass
 
 __all__ = ["GenerateTx8"]
 
@@ -76,7 +73,7 @@ def _constants(program: Program, weights: WeightStore) -> None:
         if not isinstance(op, tx8be.LoadConstOp) or op.id in done:
             continue
         done.add(op.id)
-        declared = tensor_type(op.y)
+        declared = ranked_type(op.y)
         array = np.asarray(program.weights[op.parameter].numpy())
         if array.shape != declared.shape or array.dtype != declared.element.format.dtype:
             raise CompileError(

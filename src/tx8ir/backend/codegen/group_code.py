@@ -8,14 +8,12 @@ from functools import partial
 import attrs
 
 from tx8ir.backend.codegen.emission import Stream, emit_streams
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.memory.allocate_spm import read_tiling
+from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, region_tiles, shape_of
 from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.kernel import Instruction
+from tx8ir.backend.schedule.annotations import read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp
-from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
 from tx8ir.backend.schedule.transfer import load_instructions, store_instructions, transfer
 from tx8ir.core import Operation, Value

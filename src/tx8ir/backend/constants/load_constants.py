@@ -6,15 +6,14 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops, mem_layout
+from tx8ir.backend.graph import CompileError, backend_ops, mem_layout
 from tx8ir.backend.oplib.interface import OpLib
 from tx8ir.core import Builder, OpOperand, Program, VTensorType, at_location
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import DevAttr
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target.chip import TX8
 from tx8ir.target.layout import MemLayout, size_bytes
-from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 
 @attrs.frozen

@@ -12,8 +12,8 @@ from tx8ir.backend.graph import backend_ops, is_constant
 from tx8ir.core import Block, Builder, IntAttr, Operation, Program, Region, Value, at_location
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
-from tx8ir.transforms.pass_manager import Pass, register_pass
-from tx8ir.transforms.subgraphs import is_convex, outputs_of
+from tx8ir.passes import Pass, register_pass
+from tx8ir.rewriting.subgraphs import is_convex, outputs_of
 
 
 @register_pass

@@ -6,13 +6,12 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.graph import CompileError, backend_ops
 from tx8ir.backend.oplib.interface import OpLib, OpQuery
 from tx8ir.core import Builder, Operation, OpOperand, Program, Value, at_location
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.passes import Pass, register_pass
 
 
 @register_pass

@@ -6,13 +6,12 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.graph import CompileError, backend_ops
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import RegionAttr
+from tx8ir.passes import Pass, register_pass
 from tx8ir.target.chip import TX8
-from tx8ir.transforms.pass_manager import Pass, register_pass
 
 TILE_DX, TILE_DY = "tile_dx", "tile_dy"
 """Attributes of the module: extents of its tile grid; the whole chip where they are absent."""

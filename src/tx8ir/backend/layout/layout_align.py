@@ -8,15 +8,14 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops, is_constant, mem_layout, set_mem_layout, tensor_type
+from tx8ir.backend.graph import CompileError, backend_ops, is_constant, mem_layout, set_mem_layout, tensor_type
 from tx8ir.backend.layout.assignment import Flow, greedy, optimal, total_cost
 from tx8ir.backend.oplib.interface import AlignMode, OpLib
 from tx8ir.core import Builder, Operation, OpOperand, Program, Value, VTensorType, at_location
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target.layout import size_bytes
-from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 
 class Mode(enum.Enum):

@@ -9,7 +9,7 @@ import attrs
 from tx8ir.backend.graph import backend_ops, logical_layout
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.passes import Pass, register_pass
 
 UNKNOWN = "Unknown"
 

@@ -13,7 +13,7 @@ from tx8ir.backend.layout.layout_init import UNKNOWN
 from tx8ir.backend.layout.relabel import may_have, relabel
 from tx8ir.core import Operation, Program, Value
 from tx8ir.dialects import tx8be
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.passes import Pass, register_pass
 
 
 @register_pass

@@ -20,7 +20,7 @@ from tx8ir.core import (
     i64,
 )
 from tx8ir.dialects import func, pd
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.passes import Pass, register_pass
 
 STATUS_WORDS: Final = "status_words"
 """The attribute of the module that says which outputs are status words: name to what went wrong where one is not 0."""

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
+from tx8ir.analysis.constants import evaluate_constants
 from tx8ir.core import (
     DYNAMIC,
     Block,
@@ -25,7 +26,6 @@ from tx8ir.core import (
     i1,
 )
 from tx8ir.dialects import builtin, pd, tx8be
-from tx8ir.transforms.constants import evaluate_constants
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

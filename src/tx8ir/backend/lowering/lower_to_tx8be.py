@@ -6,8 +6,7 @@ from typing import ClassVar, Final, TypeAlias
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import main_block
+from tx8ir.backend.graph import CompileError, main_block
 from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
 from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, is_empty, ranked_type
 from tx8ir.backend.lowering.formats import check_formats
@@ -28,8 +27,8 @@ from tx8ir.core import (
     i1,
 )
 from tx8ir.dialects import builtin, func, pd, scf, tx8be
-from tx8ir.transforms.inline_fusions import inline_fusions
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.passes import Pass, register_pass
+from tx8ir.transforms.fusion.inline_fusions import inline_fusions
 
 RULE_MODULES = (composite, elementwise, movement, neural, reduction)
 """The modules whose import fills `RULES`."""

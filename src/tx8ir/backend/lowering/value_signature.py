@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.core import Builder, FunctionType, Program, RankedTensor, TensorType, Value, at_location
 from tx8ir.dialects import builtin, func, pd
-from tx8ir.transforms.pass_manager import Pass, register_pass
+from tx8ir.passes import Pass, register_pass
 
 
 @register_pass

@@ -6,15 +6,14 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.graph import CompileError, backend_ops
 from tx8ir.backend.memory.ddr_storage import DDR_ADDRESS, DDR_SCRATCH, storage_of, stored_bytes
 from tx8ir.backend.memory.placement import Buffer, place
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
+from tx8ir.passes import Pass, register_pass
 from tx8ir.target.chip import TX8
-from tx8ir.transforms.pass_manager import Pass, register_pass
 
 __all__ = ["AllocateDdr", "result_values"]
 

@@ -6,33 +6,19 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
 from tx8ir.backend.memory.spm_plan import plan_spm
+from tx8ir.backend.schedule.annotations import read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
-from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.schedule.steps import GroupSteps
-from tx8ir.backend.schedule.tiling import Tiling
 from tx8ir.backend.target_options import target_with
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target.chip import Target
-from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
-__all__ = ["AllocateSpm", "read_tiling"]
-
-
-def read_tiling(body: GroupBody) -> tuple[Tiling, int]:
-    """The tiling that `shard-and-split` left on a group, and its number of buffers.
-
-    Raises:
-        CompileError: there is none.
-    """
-    parallel, info = body.store.tile_parallel, body.store.dev_info
-    if parallel is None or info is None or len(info.temporal_mem_slice) != len(body.shape):
-        raise CompileError("the group has no tiling; run shard-and-split first", op=body.group)
-    return Tiling(parallel.shape_spatial_sharding, info.temporal_mem_slice), info.multi_buf_num
+__all__ = ["AllocateSpm"]
 
 
 @register_pass

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
+from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.interface import AlignMode, OpLib
 from tx8ir.core import BlockArgument, Operation, Value
 from tx8ir.dialects import tx8be

@@ -5,7 +5,7 @@ Importing this package attaches the `OpLib` and `Sharding` models to the ops.
 
 from __future__ import annotations
 
-from tx8ir.backend.oplib import cast, elementwise, movement, neural, reduction, rows
+from tx8ir.backend.oplib import elementwise, movement, neural, reduction, rows
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.interface import (
     ALL_OPERANDS,
@@ -31,5 +31,5 @@ __all__ = [
     "MODELS",
 ]
 
-MODELS = (cast, elementwise, movement, neural, reduction, rows)
+MODELS = (elementwise, movement, neural, reduction, rows)
 """The modules that hold the models."""

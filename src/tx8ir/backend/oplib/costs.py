@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from tx8ir.backend.oplib.kernel import Instruction
 from tx8ir.target import cost
@@ -11,7 +11,7 @@ from tx8ir.target.chip import Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, size_bytes
 
-__all__ = ["instruction_cycles", "kernel_cycles"]
+__all__ = ["beyond_limits", "instruction_cycles", "kernel_cycles"]
 
 
 def _number(instruction: Instruction, field: str) -> int:
@@ -121,3 +121,36 @@ def kernel_cycles(instructions: Iterable[Instruction], target: Target) -> int:
         busy += instruction_cycles(instruction, target)
         issued += 1
     return max(busy, cost.issue(target, issued))
+
+
+Range = tuple[int, int]
+
+
+def beyond_limits(instruction: Instruction, target: Target) -> str | None:
+    """What of a gemm, conv, reduce, pool or channelnorm instruction does not fit its descriptor; None when all does."""
+    for what, value, (least, most) in _limited(instruction, target):
+        if not isinstance(value, int) or not least <= value <= most:
+            return f"{what} of tx8.{instruction.name} is {value}; expected {least} to {most}"
+    return None
+
+
+def _limited(instruction: Instruction, target: Target) -> Iterator[tuple[str, object, Range]]:
+    """Name, value and limits of every field that has limits."""
+    fields, ne = instruction.fields, target.ne
+    if instruction.name == "gemm":
+        for name, limits in (("batch", ne.extent), ("m", ne.extent), ("k", ne.channels), ("n", ne.channels)):
+            yield name, fields[name], limits
+        return
+    shape = fields.get("shape")
+    if not isinstance(shape, tuple):
+        return
+    for name, extent in zip(("batch", "height", "width"), shape, strict=False):
+        yield name, extent, ne.extent
+    yield "channels", shape[-1], ne.channels
+    if instruction.name == "conv":
+        yield "out_channels", fields["out_channels"], ne.channels
+    for name, limits in (("kernel", ne.kernel), ("strides", ne.stride), ("dilations", ne.dilation), ("pads", ne.pad)):
+        values = fields.get(name)
+        if isinstance(values, tuple):
+            for value in values:
+                yield name, value, limits

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TypeVar
 
+from tx8ir.backend.graph import format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.costs import kernel_cycles
-from tx8ir.backend.oplib.facts import format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.interface import OperandSlices, OpQuery
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
 from tx8ir.core import Model, Operation, Value

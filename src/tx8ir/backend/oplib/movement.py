@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError, format_of, shape_of
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.facts import format_of, shape_of
 from tx8ir.backend.oplib.interface import (
     ALL_OPERANDS,
     AlignMode,

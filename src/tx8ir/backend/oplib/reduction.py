@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tx8ir.backend.graph import shape_of
 from tx8ir.backend.oplib.boxes import Box, window_box
-from tx8ir.backend.oplib.facts import shape_of
 from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout

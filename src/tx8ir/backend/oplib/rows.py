@@ -6,9 +6,9 @@ per element (K = 1, no accumulation), where a TDMA broadcast would copy lane by 
 
 from __future__ import annotations
 
+from tx8ir.backend.graph import optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.elementwise import binary_unit
-from tx8ir.backend.oplib.facts import optional_shape, shape_of
 from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, rank_layout

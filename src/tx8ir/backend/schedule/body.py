@@ -8,9 +8,8 @@ from typing import TypeAlias
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.facts import format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.interface import OpLib, Sharding
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
 from tx8ir.backend.oplib.model import last_axis_granule

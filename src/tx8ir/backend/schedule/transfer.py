@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import Instruction, Kernel, OpSlice
 from tx8ir.backend.oplib.moves import AxisMap, Walk, split_dense, walks

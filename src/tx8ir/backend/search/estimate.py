@@ -6,8 +6,7 @@ import attrs
 
 from tx8ir.backend.memory.spm_plan import SpmPlan, plan_spm
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.costs import instruction_cycles
-from tx8ir.backend.oplib.limits import beyond_limits
+from tx8ir.backend.oplib.costs import beyond_limits, instruction_cycles
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling

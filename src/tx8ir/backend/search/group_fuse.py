@@ -7,19 +7,16 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
-from tx8ir.backend.oplib.facts import mem_layout_of
+from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
 from tx8ir.backend.schedule.body import GroupBody
-from tx8ir.backend.schedule.region import region_tiles
 from tx8ir.backend.search.problem import best_tiling
 from tx8ir.backend.target_options import target_with
 from tx8ir.core import Block, Builder, Program, Region, Value, at_location
-from tx8ir.core.builder import detached
+from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8be
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target import cost
 from tx8ir.target.chip import Target
-from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 __all__ = ["GroupFuse"]
 

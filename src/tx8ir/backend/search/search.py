@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import pairwise
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.boxes import ceil_div
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors, score, tiles_used

@@ -7,20 +7,16 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.backend.errors import CompileError
-from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
+from tx8ir.backend.schedule.annotations import annotate
 from tx8ir.backend.schedule.body import GroupBody
-from tx8ir.backend.schedule.region import region_tiles
-from tx8ir.backend.schedule.steps import GroupSteps
-from tx8ir.backend.schedule.tiling import Tiling
 from tx8ir.backend.search.estimate import Candidate
 from tx8ir.backend.search.problem import best_tiling, problem_key
 from tx8ir.backend.target_options import target_with
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
-from tx8ir.dialects.tx8be import BackendOp, DevAttr, ParallelAttr
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target.chip import Target
-from tx8ir.transforms.pass_manager import Pass, option, register_pass
 
 __all__ = ["ShardAndSplit"]
 
@@ -78,26 +74,3 @@ def _given(body: GroupBody) -> tuple[int, ...] | None:
             f"sharding {list(sharding)} is given for a result of shape {list(body.shape)}", op=body.store
         )
     return sharding
-
-
-def annotate(body: GroupBody, tiling: Tiling, buffers: int, tiles: int) -> None:
-    """Writes a tiling into the IR; `read_tiling` reads it back."""
-    steps = GroupSteps.make(body, tiling, tiles)
-    first = steps.of(next(t for t, box in enumerate(steps.tiles) if box is not None), (0,) * len(steps.steps))
-    assert first is not None
-    for i, value in enumerate(body.values):
-        op = value.defining_op
-        assert isinstance(op, BackendOp)
-        box = first.boxes[i]
-        doubled = buffers > 1 and (i < len(body.loads) or value is body.stored) and i not in steps.kept()
-        info = op.dev_info if op.dev_info is not None else DevAttr()
-        slice_ = () if box is None else box.extent
-        info = attrs.evolve(
-            info, temporal_mem_slice=slice_, multi_buf_en=doubled, multi_buf_num=buffers if doubled else 1
-        )
-        op.set_attribute("dev_info", info)
-    parallel = body.store.tile_parallel if body.store.tile_parallel is not None else ParallelAttr()
-    body.store.set_attribute("tile_parallel", attrs.evolve(parallel, shape_spatial_sharding=tiling.sharding))
-    info = body.store.dev_info if body.store.dev_info is not None else DevAttr()
-    info = attrs.evolve(info, temporal_mem_slice=tiling.slice, multi_buf_en=buffers > 1, multi_buf_num=buffers)
-    body.store.set_attribute("dev_info", info)

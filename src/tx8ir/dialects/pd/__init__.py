@@ -9,10 +9,6 @@ from __future__ import annotations
 
 from tx8ir.core import Dialect
 
-from . import gradients as gradients
-from . import gradients_elementwise as gradients_elementwise
-from . import gradients_norm as gradients_norm
-from . import gradients_windows as gradients_windows
 from .attention import ScaledDotProductAttentionOp
 from .comparison import (
     ComparisonOp,

@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 
 from tx8ir.core import (
     Compute,
-    Grad,
     HasValueSemantics,
     InferTypes,
-    IrError,
-    Model,
     Op,
     Operand,
     OptionalOperand,
@@ -21,7 +18,6 @@ from tx8ir.core import (
     RankedTensor,
     Result,
     Type,
-    Value,
     attribute,
     operand,
     optional_operand,
@@ -30,13 +26,8 @@ from tx8ir.core import (
 from tx8ir.dialects.samples import Sampled
 
 from . import numerics
-from .elementwise_binary import AddOp, SubtractOp
-from .elementwise_unary import ScaleOp
-from .gradient_parts import Cotangents, ranked, read, times
 from .inference import extents_match, fail, make_type, one_of, same_element, tensor_operand
 from .norm import batch_norms
-from .reduce import MeanOp, SumOp
-from .shape import ReshapeOp
 
 
 class BatchNormTrainingOp(
@@ -109,36 +100,3 @@ class BatchNormTrainingOp(
             out = out + bias.reshape(along)
         old, new = np.asarray([self.momentum, 1 - self.momentum], x.dtype)
         return out, mean * old + batch_mean * new, variance * old + batch_variance * new, batch_mean, inverse
-
-
-@Grad.implement(BatchNormTrainingOp)
-class BatchNormTrainingGrad(Model[BatchNormTrainingOp], Grad):
-    """With n the normalised x, s = `saved_variance`, h = g scale, and means over all axes but that of the channels:
-
-    s (h - mean h - n mean(h n)); none for the running statistics; the sum of g n; the sum of g.
-    """
-
-    def grad(self, cotangents: Cotangents) -> Cotangents:
-        op, (g, *statistics) = self.op, cotangents
-        if g is None or any(given is not None for given in statistics):
-            raise IrError(f"{op.name} has a gradient by its first result only; its statistics take none", op)
-        rank, channel = ranked(op.x).rank, op.channel_axis
-        along = tuple(-1 if axis == channel else 1 for axis in range(rank))
-        others = tuple(axis for axis in range(rank) if axis != channel)
-
-        def per_channel(value: Value) -> Value:
-            return ReshapeOp(value, shape=along).out
-
-        def mean(value: Value) -> Value:
-            return MeanOp(value, axis=others, keepdim=True).out
-
-        inverse = per_channel(read(op.saved_variance))
-        normal = times(SubtractOp(read(op.x), per_channel(read(op.saved_mean))).out, inverse)
-        h = g if op.scale is None else times(g, per_channel(read(op.scale)))
-        through = AddOp(mean(h), times(normal, mean(times(h, normal)))).out
-        found: list[Value | None] = [times(inverse, AddOp(h, ScaleOp(through, scale=-1.0)).out), None, None]
-        if op.scale is not None:
-            found.append(SumOp(times(g, normal), axis=others).out)
-        if op.bias is not None:
-            found.append(SumOp(g, axis=others).out)
-        return found

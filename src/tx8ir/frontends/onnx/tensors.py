@@ -34,8 +34,8 @@ from tx8ir.core import (
     ui32,
     ui64,
 )
-from tx8ir.core.safetensors import MappedFile, resolve_inside
-from tx8ir.core.weights import TensorData
+from tx8ir.core.weights.safetensors import MappedFile, resolve_inside
+from tx8ir.core.weights.store import TensorData
 
 ELEMENTS: Final[dict[int, ScalarType]] = {
     TensorProto.FLOAT: f32,

@@ -7,7 +7,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tx8ir.sim.memory import Placed
+from tx8ir.sim.memory.memory import Placed
 
 Array = NDArray[Any]
 

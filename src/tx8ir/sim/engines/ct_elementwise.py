@@ -20,7 +20,7 @@ from tx8ir.dialects.tx8 import (
     ElementwiseOp,
     UnaryOp,
 )
-from tx8ir.sim.memory import Placed
+from tx8ir.sim.memory.memory import Placed
 from tx8ir.target.formats import F16, F32, F64, Format
 from tx8ir.target.rounding import Rounding, convert
 

@@ -23,7 +23,7 @@ from tx8ir.dialects.tx8 import (
     TdmaReshapeOp,
     TransposeOp,
 )
-from tx8ir.sim.memory import Memory, Placed
+from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.formats import Format
 
 from .blocks import is_displaced

@@ -21,7 +21,7 @@ from tx8ir.dialects.tx8 import (
     RandGenOp,
 )
 from tx8ir.sim.errors import Fault
-from tx8ir.sim.memory import Memory, Placed
+from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.formats import F32, I1, UI8, Format
 from tx8ir.target.rounding import Rounding
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from tx8ir.dialects.tx8 import PoolIndexOp, UnpoolOp
 from tx8ir.sim.errors import Fault
-from tx8ir.sim.memory import Placed
+from tx8ir.sim.memory.memory import Placed
 from tx8ir.target.formats import Format
 
 from .functions import narrow, widen

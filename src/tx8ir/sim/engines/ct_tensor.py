@@ -18,7 +18,7 @@ from tx8ir.dialects.tx8 import (
     PoolOp,
     ReduceOp,
 )
-from tx8ir.sim.memory import Placed
+from tx8ir.sim.memory.memory import Placed
 from tx8ir.target import extrema
 from tx8ir.target.formats import Format
 from tx8ir.target.rounding import Rounding, convert

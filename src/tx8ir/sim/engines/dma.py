@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import DteStoreOp, RdmaGatherOp, RdmaOp, RowCopyOp, TdmaOp, WdmaOp, WdmaScatterOp
 from tx8ir.sim.errors import Fault
-from tx8ir.sim.memory import Memory, Placed
+from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.formats import UI8, Format
 
 from .registry import Machine, Step, executes

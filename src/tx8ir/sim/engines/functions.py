@@ -1,11 +1,11 @@
 """The functions of the vector unit on fp32 arrays.
 
 Those that IEEE 754 defines are correctly rounded. The others must be within 2 ulp of the format. NumPy's fp32 functions
-are taken where all 2^32 operands have been found to be within that (`tests/sim/test_accuracy.py`; in brackets the most
-ulp that it found): sin, cos, tanh (1), log2 and ln, which is log2 times ln 2 (2), 1/sqrt (1), which is two correctly
-rounded functions, and in a part of their domain exp and pow2 (2). Elsewhere these two, and for all operands what is
-made of them, are computed in double precision. For the narrower formats fp32 is enough, where NumPy's few ulp are a
-small part of one of theirs.
+are taken where all 2^32 operands have been found to be within that (`tests/sim/engines/test_accuracy.py`; in brackets
+the most ulp that it found): sin, cos, tanh (1), log2 and ln, which is log2 times ln 2 (2), 1/sqrt (1), which is two
+correctly rounded functions, and in a part of their domain exp and pow2 (2). Elsewhere these two, and for all operands
+what is made of them, are computed in double precision. For the narrower formats fp32 is enough, where NumPy's few ulp
+are a small part of one of theirs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.sim.scratch import Scratch
+from tx8ir.sim.memory.buffer_pool import Scratch
 from tx8ir.target import arithmetic, extrema
 from tx8ir.target.formats import BF16, F16, F32, TF32, Format
 from tx8ir.target.rounding import Rounding, convert

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import ConvOp, GemmOp, NeuralOp, Requantize
 from tx8ir.sim.errors import Fault
-from tx8ir.sim.memory import Memory, Placed
+from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.formats import F32, F64, Format
 from tx8ir.target.rounding import convert
 

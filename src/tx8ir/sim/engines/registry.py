@@ -8,8 +8,8 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from tx8ir.dialects.tx8 import Instruction
-from tx8ir.sim.exceptions import Exceptions
-from tx8ir.sim.memory import Memory, Placed
+from tx8ir.sim.checks.fp_flags import Exceptions
+from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.chip import Target
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tx8ir.dialects.tx8 import CsrReadOp, CsrWriteOp, ExceptionFlag, ScalarAddOp, ScalarMoveOp
-from tx8ir.sim.memory import Placed
+from tx8ir.sim.memory.memory import Placed
 from tx8ir.target.formats import I32, UI32
 
 from .registry import Machine, Step, executes

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.testing.observe import Promise
+from tx8ir.testing.passes.observe import Promise
 from tx8ir.testing.programs import EVERYTHING, tensor_programs
 from tx8ir.testing.programs.drawing import draw_batch
 

@@ -20,14 +20,14 @@ from typing import TypeAlias
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.testing import small_scope
-from tx8ir.testing.corpus import fragments
-from tx8ir.testing.counterexample import Counterexample, Failure, PassLike
-from tx8ir.testing.coverage import MAX_EVENTS, Point, Tracer, count_reached, never_run
-from tx8ir.testing.mutation import templates
-from tx8ir.testing.observe import Promise
-from tx8ir.testing.preserve import reduce_counterexample
-from tx8ir.testing.stored import StoredProgram
+from tx8ir.testing.cases import small_scope
+from tx8ir.testing.cases.corpus import fragments
+from tx8ir.testing.cases.mutation import templates
+from tx8ir.testing.cases.stored import StoredProgram
+from tx8ir.testing.passes.counterexample import Counterexample, Failure, PassLike
+from tx8ir.testing.passes.coverage import MAX_EVENTS, Point, Tracer, count_reached, never_run
+from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.preserve import reduce_counterexample
 
 from .result import FuzzCoverage, FuzzResult
 from .session import Session

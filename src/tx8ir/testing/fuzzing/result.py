@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 import attrs
 
-from tx8ir.core.table import Table
-from tx8ir.testing.counterexample import Counterexample
-from tx8ir.testing.observe import Promise
+from tx8ir.support.table import Table
+from tx8ir.testing.passes.counterexample import Counterexample
+from tx8ir.testing.passes.observe import Promise
 
 
 @attrs.frozen

@@ -7,12 +7,12 @@ import pickle
 from collections.abc import Iterator
 from typing import Any
 
-from tx8ir.testing import small_scope
-from tx8ir.testing.counterexample import PassLike, Stage, stages_of
-from tx8ir.testing.direction import Direction
-from tx8ir.testing.extraction import Source, read_pass
-from tx8ir.testing.mutation import Material, is_instantiable
-from tx8ir.testing.observe import Promise
+from tx8ir.testing.cases import small_scope
+from tx8ir.testing.cases.mutation import Material, is_instantiable
+from tx8ir.testing.guidance.direction import Direction
+from tx8ir.testing.guidance.extraction import Source, read_pass
+from tx8ir.testing.passes.counterexample import PassLike, Stage, stages_of
+from tx8ir.testing.passes.observe import Promise
 
 _SHAPES = 40
 

@@ -17,12 +17,8 @@ from numpy.typing import NDArray
 
 from tx8ir.core import IrError, Program, RankedTensor, detached
 from tx8ir.interpreter import EvaluationError
-from tx8ir.testing import small_scope
-from tx8ir.testing.counterexample import Kind
-from tx8ir.testing.coverage import Point, Tracer
-from tx8ir.testing.inputs import InputSet, input_sets
-from tx8ir.testing.judge import MAX_STEPS, Verdict, judge
-from tx8ir.testing.mutation import (
+from tx8ir.testing.cases import small_scope
+from tx8ir.testing.cases.mutation import (
     all_templates,
     empty_program,
     feature_pairs,
@@ -35,8 +31,12 @@ from tx8ir.testing.mutation import (
     templates,
     with_equal_extents,
 )
-from tx8ir.testing.retype import extents
-from tx8ir.testing.stored import StoredProgram
+from tx8ir.testing.cases.stored import StoredProgram
+from tx8ir.testing.inputs import InputSet, input_sets
+from tx8ir.testing.passes.counterexample import Kind
+from tx8ir.testing.passes.coverage import Point, Tracer
+from tx8ir.testing.passes.judge import MAX_STEPS, Verdict, judge
+from tx8ir.testing.reduction.tensor_types import extents
 
 from .session import Session
 

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.strategies import SearchStrategy
 
 from tx8ir.core import Program
-from tx8ir.testing.reduce import count_operations
+from tx8ir.testing.reduction.reduce import count_operations
 
 _BATCH = 10
 _REPEATABLE_BELOW = 1000

@@ -24,9 +24,9 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, pd
 from tx8ir.dialects.samples import Operand, Sample, samples_of
+from tx8ir.testing.cases.small_scope import sampled_ops
+from tx8ir.testing.cases.small_scope.draft import clamped, fit
 from tx8ir.testing.inputs import draw_array, in_domain
-from tx8ir.testing.small_scope import sampled_ops
-from tx8ir.testing.small_scope.draft import clamped, fit
 
 from .features import LARGEST
 from .writer import Writer, ranked

@@ -10,11 +10,11 @@ from hypothesis import reject
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tx8ir.backend.errors import CompileError
+from tx8ir.backend.graph import CompileError
+from tx8ir.compiler import lower
 from tx8ir.core import Builder, FunctionType, Program, RankedTensor, TensorType, VTensorType, detached, i1
 from tx8ir.dialects import func
-from tx8ir.executable import lower
-from tx8ir.transforms import PassError
+from tx8ir.passes import PassError
 
 from . import arithmetic, control, relations, storage, views
 from .features import EVERYTHING, SHAPES, Features

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program
+from tx8ir.passes import Promise
 from tx8ir.target.rounding import Rounding
-from tx8ir.transforms.promise import Promise
 
 from .modes import NAMES, Evaluation, evaluate_rounded
 from .scalars import on_scalars, on_vectors

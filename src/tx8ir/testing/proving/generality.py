@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TypeAlias
 
 from tx8ir.core import Commutative, Program, RankedTensor, Value, VTensorType
-from tx8ir.testing.mutation.values import add_input
+from tx8ir.testing.cases.mutation.values import add_input
 
 from .instances import Instance
 from .scalars import operations

@@ -28,15 +28,14 @@ from tx8ir.core import (
     i1,
 )
 from tx8ir.dialects import pd
-from tx8ir.testing.direction import Direction
-from tx8ir.testing.extraction import op_classes, read_pass
-from tx8ir.testing.mutation.fitting import NUMBERS, attribute_values, samples
-from tx8ir.testing.mutation.instances import empty_program
-from tx8ir.testing.mutation.values import add_input, add_results
-from tx8ir.transforms import RewritePattern, rewrite_greedily
-from tx8ir.transforms.constraints import Constraint
-from tx8ir.transforms.declarative import Rule
-from tx8ir.transforms.pattern_nodes import Attr, Constant, Node, Number, OneOf, Pattern, ResultOf, Var
+from tx8ir.rewriting import RewritePattern, rewrite_greedily
+from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, ResultOf, Rule, Var
+from tx8ir.rewriting.declarative.constraints import Constraint
+from tx8ir.testing.cases.mutation.fitting import NUMBERS, attribute_values, samples
+from tx8ir.testing.cases.mutation.instances import empty_program
+from tx8ir.testing.cases.mutation.values import add_input, add_results
+from tx8ir.testing.guidance.direction import Direction
+from tx8ir.testing.guidance.extraction import op_classes, read_pass
 
 from .choices import Choices, every_way
 from .scalars import ProofError, is_constant, is_elementwise

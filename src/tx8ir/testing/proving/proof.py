@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program
-from tx8ir.core.table import Table
+from tx8ir.passes import Promise
+from tx8ir.support.table import Table
 from tx8ir.target.rounding import Rounding
-from tx8ir.transforms.promise import Promise
 
 from .comparison import shown
 from .modes import NAMES, evaluate_rounded

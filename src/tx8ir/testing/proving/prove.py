@@ -18,11 +18,11 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import attrs
 
 from tx8ir.core import Program, RankedTensor, ScalarType, bf16, detached, f16, f32, i1, i8, i16, i32, i64, tf32, ui8
+from tx8ir.passes import Promise
+from tx8ir.rewriting import RewritePattern, Rewriter
 from tx8ir.target.rounding import Rounding
-from tx8ir.testing.counterexample import PassLike, stages_of
-from tx8ir.testing.rounding import rounded_format
-from tx8ir.transforms import RewritePattern, Rewriter
-from tx8ir.transforms.promise import Promise
+from tx8ir.testing.passes.counterexample import PassLike, stages_of
+from tx8ir.testing.passes.rounding import rounded_format
 
 from .comparison import Comparison
 from .generality import is_reordered, is_special_case

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program
+from tx8ir.passes import Promise
 from tx8ir.target.formats import TF32, Format
 from tx8ir.target.rounding import Rounding
-from tx8ir.transforms.promise import Promise
 
 from .scalars import input_formats
 from .translation import Term, Terms, Translator, Untranslatable, fp, z3

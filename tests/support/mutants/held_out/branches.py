@@ -9,10 +9,10 @@ import numpy as np
 
 from support.mutants.mutant import Area, Case
 from support.mutants.programs import bools, case, constant, f32, operations, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Block, Branch, Builder, Operation, Program, Value
 from tx8ir.dialects import cf, func, pd, scf
-from tx8ir.transforms import Pass
-from tx8ir.transforms.constants import splat_value
+from tx8ir.passes import Pass
 
 AREA = Area("branches", half="held-out")
 

@@ -13,7 +13,7 @@ from support.mutants.programs import bools, call, case, define, operations, para
 from tx8ir.core import Block, Builder, Program, TensorType, Value, VTensorType, f32, i1
 from tx8ir.dialects import builtin, cf, func, pd
 from tx8ir.dialects.pd.inplace import InplaceOp
-from tx8ir.transforms import Pass
+from tx8ir.passes import Pass
 
 AREA = Area("calls", half="held-out")
 V, T = VTensorType((2,), f32), TensorType((2,), f32)

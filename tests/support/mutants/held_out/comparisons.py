@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, NAN, case, constant, f32, ints, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import f32 as single
 from tx8ir.dialects import pd
-from tx8ir.transforms import Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import is_float
-from tx8ir.transforms.declarative import Make, Node, Rule, Var
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Make, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import is_float
 
 AREA = Area("comparisons", half="held-out")
 x, y = Var("x", is_float), Var("y", is_float)

@@ -9,11 +9,12 @@ import numpy as np
 
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, bf16, case, constant, f32, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
-from tx8ir.transforms import Promise, Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import Constraint, constraint, equals, is_float
-from tx8ir.transforms.declarative import Attr, Make, Match, Node, Number, OneOf, Rule, Var
+from tx8ir.passes import Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Number, OneOf, Rule, Var
+from tx8ir.rewriting.declarative.constraints import Constraint, constraint, equals, is_float
 
 AREA = Area("elementwise", half="held-out")
 x = Var("x", is_float)

@@ -6,12 +6,12 @@ import numpy as np
 
 from support.mutants.mutant import Area
 from support.mutants.programs import case, constant, ints, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import DenseAttr, i32
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import Constraint, constraint
-from tx8ir.transforms.declarative import Make, Match, Node, Number, Rule, Var
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
+from tx8ir.rewriting.declarative.constraints import Constraint, constraint
 
 AREA = Area("integers", half="held-out")
 is_signed = Constraint("signed integers", lambda v: ranked(v).element.dtype.kind == "i")

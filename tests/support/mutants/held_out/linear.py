@@ -12,9 +12,10 @@ from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, f32, ints, operations, ranked
 from tx8ir.core import Builder, DenseAttr, Program, i8, i32
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Pass, Promise, Rewriter, pattern
-from tx8ir.transforms.constraints import element
-from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
+from tx8ir.passes import Pass, Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import element
 
 AREA = Area("linear", half="held-out")
 

@@ -10,10 +10,10 @@ import attrs
 from support.mutants.loops import count_to, counted
 from support.mutants.mutant import Area, Case
 from support.mutants.programs import case, constant, f32, inline, ints, is_inside, operations, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, Value
 from tx8ir.dialects import builtin, pd, scf
-from tx8ir.transforms import Pass
-from tx8ir.transforms.constants import splat_value
+from tx8ir.passes import Pass
 
 AREA = Area("loops", half="held-out")
 

@@ -6,9 +6,10 @@ from support.mutants.linear import wave
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, count, f32, ranked
 from tx8ir.dialects import pd
-from tx8ir.transforms import Promise, Rewriter, pattern
-from tx8ir.transforms.constraints import constraint, equals, is_float
-from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.passes import Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float
 
 AREA = Area("norms", half="held-out")
 x = Var("x", is_float)

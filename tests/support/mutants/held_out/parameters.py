@@ -26,7 +26,7 @@ from support.mutants.programs import (
 from tx8ir.core import Builder, ListType, Program, TensorType, VTensorType
 from tx8ir.core import f32 as single
 from tx8ir.dialects import builtin, func, pd, scf
-from tx8ir.transforms import Pass, Promise
+from tx8ir.passes import Pass, Promise
 
 AREA = Area("parameters", half="held-out")
 A = f32(1, 2)

@@ -6,11 +6,12 @@ import math
 
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, count, f32, ints, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
-from tx8ir.transforms import Promise, Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import equals, is_float
-from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
+from tx8ir.passes import Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import equals, is_float
 
 AREA = Area("reductions", half="held-out")
 x = Var("x", is_float)

@@ -6,12 +6,12 @@ import numpy as np
 
 from support.mutants.mutant import Area
 from support.mutants.programs import case, constant, count, ranked
+from tx8ir.analysis.constants import splat_value
 from tx8ir.core import f32 as single
 from tx8ir.dialects import pd
-from tx8ir.transforms import Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
-from tx8ir.transforms.constraints import Constraint, is_float
-from tx8ir.transforms.declarative import Attr, Make, Node, Rule, Var
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import Constraint, is_float
 
 AREA = Area("shapes", half="held-out")
 

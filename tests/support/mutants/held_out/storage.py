@@ -12,7 +12,7 @@ from support.mutants.storage import after
 from tx8ir.core import Builder, Program, TensorType, Value, ViewLike
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
-from tx8ir.transforms import Pass
+from tx8ir.passes import Pass
 
 AREA = Area("storage", half="held-out")
 read, copy = builtin.to_vtensor, builtin.to_tensor

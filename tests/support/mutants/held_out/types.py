@@ -9,9 +9,10 @@ from support.mutants.programs import case, constant, f32, ranked
 from tx8ir.core import DenseAttr, bf16, f16, i8, i32
 from tx8ir.core import f32 as single
 from tx8ir.dialects import builtin, pd
-from tx8ir.transforms import Promise, Rewriter, pattern
-from tx8ir.transforms.constraints import Constraint, constraint, element, is_float, one_of
-from tx8ir.transforms.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.passes import Promise
+from tx8ir.rewriting import Rewriter, pattern
+from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import Constraint, constraint, element, is_float, one_of
 
 AREA = Area("types", half="held-out")
 x = Var("x", is_float)

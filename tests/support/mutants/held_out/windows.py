@@ -11,9 +11,10 @@ import numpy as np
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, count, f32, ranked
 from support.mutants.windows import wave, with_attributes
+from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
-from tx8ir.transforms import Promise, Rewriter, pattern
-from tx8ir.transforms.constants import splat_value
+from tx8ir.passes import Promise
+from tx8ir.rewriting import Rewriter, pattern
 
 AREA = Area("windows", half="held-out")
 

@@ -1,0 +1,223 @@
+"""From a program to an executable: the compile pipeline, its options and its stages."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any, Final, Literal, Protocol, cast
+
+import attrs
+
+from tx8ir import transforms
+from tx8ir.backend import constants, grouping, layout, lowering
+from tx8ir.backend.codegen import generate_tx8
+from tx8ir.backend.memory import allocate_ddr, allocate_spm
+from tx8ir.backend.search import shard_and_split
+from tx8ir.backend.target_options import target_choices
+from tx8ir.core import IrError, Program, RankedTensor
+from tx8ir.dialects import tx8
+from tx8ir.executable import Executable
+from tx8ir.passes import Pass, PassManager, find_pass
+from tx8ir.reports import CompileReport, Stage
+from tx8ir.signature import Signature
+from tx8ir.target.chip import TX8, Target
+from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
+
+Dtype = Literal["float32", "bfloat16", "float16"]
+GraphPasses = Literal["full", "required"]
+Grouping = Literal["fused", "single"]
+
+_ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+# Importing passes registers them.
+_PASSES: Final = (
+    transforms,
+    lowering,
+    layout,
+    constants,
+    grouping,
+    shard_and_split,
+    allocate_spm,
+    allocate_ddr,
+    generate_tx8,
+)
+
+
+@attrs.frozen
+class CompileOptions:
+    """How to compile.
+
+    dtype: format of the floating-point computation; None keeps the formats of the program. Integers of 64 bits always
+        become 32 bits wide, with a range check of constants, of the inputs of every run, and on the chip of what is
+        cast to them.
+    opt_graph: "full" runs every pass of `transforms.preparation`; "required" only those that bring programs into a form
+        the backend takes.
+    opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
+        SPM; "single" leaves one operation per group.
+    """
+
+    dtype: Dtype | None = attrs.field(
+        default=None, validator=attrs.validators.optional(attrs.validators.in_(_ELEMENT_OF_DTYPE))
+    )
+    opt_graph: GraphPasses = attrs.field(default="full", validator=attrs.validators.in_(("full", "required")))
+    opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
+
+
+class Progress(Protocol):
+    """Called when a stage starts (``seconds`` is None) and when it has ended (its wall time, verification included)."""
+
+    def __call__(self, stage: str, seconds: float | None) -> None: ...
+
+
+_CONVERSION: Final = PREPARATION.index("convert-dtype")
+_STAGES: Final = (
+    "value-signature",
+    *PREPARATION[:_CONVERSION],
+    "check-ranges",
+    *PREPARATION[_CONVERSION:],
+    "lower-to-tx8be",
+    "layout-init",
+    "layout-transmit",
+    "layout-align",
+    "layout-optimize",
+    "load-constants",
+    "group-default",
+    "group-load-store",
+    "group-mapping",
+    "group-fuse",
+    "group-barriers",
+    "shard-and-split",
+    "allocate-spm",
+    "allocate-ddr",
+    "generate-tx8",
+)
+"""Every stage of a compilation, in order; options may leave some out."""
+
+
+def pipeline(
+    options: CompileOptions = CompileOptions(), target: Target = TX8, *, through: str | None = None
+) -> PassManager:
+    """The passes that `compile` runs for these options and this target, in order, up to and including `through`.
+
+    Raises `IrError` when no stage is named `through`, or when the target differs from `TX8` in more than the end of its
+    allocatable SPM and a named profile.
+    """
+    if through is not None and through not in _STAGES:
+        raise IrError(f"no stage is named '{through}'; stages are {', '.join(_STAGES)}")
+    stages = _STAGES if through is None else _STAGES[: _STAGES.index(through) + 1]
+    left_out: set[str] = set()
+    if options.opt_graph == "required":
+        left_out |= set(PREPARATION) - REQUIRED
+    if options.opt_group == "single":
+        left_out.add("group-fuse")
+    stages = [stage for stage in stages if stage not in left_out]
+    choices: dict[str, object] = target_choices(target)
+    if options.dtype is not None:
+        choices["dtype"] = _ELEMENT_OF_DTYPE[options.dtype]
+    texts: list[str] = []
+    for name in stages:
+        kind = find_pass(name)  # None: a pipeline
+        fields = {} if kind is None else attrs.fields_dict(kind)
+        taken = [OPTIONS[name]] if name in OPTIONS else []
+        taken += [f"{key.replace('_', '-')}={value}" for key, value in choices.items() if key in fields]
+        texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
+    return PassManager.parse(",".join(texts))
+
+
+def lower(
+    program: Program, options: CompileOptions = CompileOptions(), target: Target = TX8, *, through: str
+) -> Program:
+    """A copy of `program` after the stages of `compile` up to and including the pass `through`.
+
+    Raises `IrError` when no stage has that name, and what the stages raise.
+    """
+    working = program.clone()
+    pipeline(options, target, through=through).run(working)
+    return working
+
+
+def compile(
+    program: Program,
+    target: Target = TX8,
+    options: CompileOptions = CompileOptions(),
+    *,
+    keep_stages: bool = False,
+    progress: Progress | None = None,
+) -> Executable:
+    """Compiles `program` (dialects ``pd`` and ``builtin``) into an executable for `target`.
+
+    The program itself is not changed. It is verified before the first stage and after each one.
+
+    keep_stages: keep the program's text after every stage, as `Executable.stages`.
+    progress: told when each stage starts and ends.
+
+    Raises `IrError` (usually a `PassError`, which names the stage, or a `VerifyError`) with the operation concerned
+    and its location when the program is invalid or cannot be compiled.
+    """
+    signature = Signature.of(program)
+    ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
+    working = program.clone()
+    manager = pipeline(options, target)
+    upcoming = [p.title for p in manager.passes]
+    done: list[Stage] = []
+    texts: dict[str, str] = {}
+    spm_peak = 0
+    formats: tuple[str, ...] = ()
+    started = time.perf_counter()
+
+    def on_stage(finished: Pass, now: Program, seconds: float) -> None:
+        nonlocal started, spm_peak, formats
+        seconds = time.perf_counter() - started
+        count = 0
+        for op in now.module.walk():
+            count += 1
+            spm_peak = max(spm_peak, _spm_size(op.attributes))
+        if finished.title == "convert-dtype":
+            formats = _float_formats(now)
+        done.append(Stage(finished.title, seconds, count, dict(finished.statistics)))
+        if keep_stages:
+            texts[finished.title] = str(now)
+        if progress is not None:
+            progress(finished.title, seconds)
+            if len(done) < len(upcoming):
+                progress(upcoming[len(done)], None)
+        started = time.perf_counter()
+
+    if progress is not None:
+        progress(upcoming[0], None)
+    manager.run(working, verify_each=True, on_stage=on_stage)
+    report = CompileReport(
+        target=f"{target.name} ({target.profile.name} profile)",
+        formats=formats,
+        stages=tuple(done),
+        ops_by_dialect=dict(ops_by_dialect),
+        instructions=_count_instructions(working),
+        spm_peak_bytes=spm_peak,
+        spm_bytes=target.spm_allocatable_bytes,
+        ddr_bytes=_ddr_bytes(working),
+    )
+    return Executable(working, signature, report, target=target, stages=texts)
+
+
+def _float_formats(program: Program) -> tuple[str, ...]:
+    types = (value.type for op in program.module.walk() for value in op.results)
+    elements = {kind.element.format for kind in types if isinstance(kind, RankedTensor)}
+    return tuple(sorted(element.name for element in elements if element.is_float))
+
+
+def _spm_size(attributes: Mapping[str, Any]) -> int:
+    size = attributes.get("spm_alloc_size")
+    return cast(int, size.value) if size is not None else 0
+
+
+def _count_instructions(program: Program) -> dict[str, int]:
+    counts = Counter(op.name.removeprefix("tx8.") for op in program.module.walk() if isinstance(op, tx8.Instruction))
+    return dict(counts.most_common())
+
+
+def _ddr_bytes(program: Program) -> dict[str, int]:
+    sizes: Counter[str] = Counter()
+    for op in program.module.walk():
+        if isinstance(op, tx8.SegmentOp):
+            sizes[op.kind] += op.size
+    return dict(sizes)

@@ -1,0 +1,221 @@
+"""Interfaces: methods that op classes implement inline by inheriting, or that another package attaches to them."""
+
+# An interface attaches itself to the table of an op's info.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from tx8ir.core.attrs.attributes import Attribute
+from tx8ir.core.attrs.types import Type
+from tx8ir.core.errors import IrError
+
+from .value import Value
+
+if TYPE_CHECKING:
+    from .operation import Operation
+
+OpT = TypeVar("OpT", bound="Operation")
+ModelT = TypeVar("ModelT")
+
+
+class InterfaceError(IrError, TypeError):
+    """An implementation of an interface that cannot be registered."""
+
+
+class Interface:
+    """Base of interfaces. Ask with `op.interface(I)`: an object with I's methods, or None; one dict lookup.
+
+    Its abstract methods (`abc.abstractmethod`) must be implemented, the others may be; a model that implements none is
+    refused. An op class implements it by inheriting from it. Another package attaches it from outside:
+
+        @Compute.implement(GemmOp)
+        class GemmCompute(Model[GemmOp], Compute):
+            def compute(self, lhs, rhs): ...self.op...
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    def implement(cls, *op_classes: type[Operation]) -> Callable[[type[ModelT]], type[ModelT]]:
+        """Attach the decorated `Model` to op classes. Raises InterfaceError as `attach` does."""
+
+        def attach(model: type[ModelT]) -> type[ModelT]:
+            for op_class in op_classes:
+                cls.attach(op_class, model)
+            return model
+
+        return attach
+
+    @classmethod
+    def attach(cls, op_class: type[Operation], model: type[Any]) -> None:
+        """Let `model(op)` answer for `cls` on operations of `op_class`.
+
+        Raises:
+        ------
+            InterfaceError: `op_class` has an implementation already, or `model` lacks a method of the interface.
+        """
+        table = op_class.info.interfaces
+        if cls in table:
+            raise InterfaceError(
+                f"{op_class.info.name} implements {cls.__name__} already, in {table[cls].__qualname__}"
+            )
+        require_implemented(cls, model)
+        table[cls] = model
+
+
+def require_implemented(interface: type[Interface], model: type[Any]) -> None:
+    """Raise InterfaceError when `model` leaves out an abstract method of `interface`, or all of its methods."""
+    methods = {
+        name: method
+        for base in reversed(interface.__mro__)
+        if issubclass(base, Interface) and base is not Interface
+        for name, method in vars(base).items()
+        if callable(method) and not name.startswith("_")
+    }
+    absent = [name for name in methods if getattr(model, name, None) in (None, methods[name])]
+    abstract = [n for n in absent if not hasattr(model, n) or getattr(methods[n], "__isabstractmethod__", False)]
+    missing = absent if len(absent) == len(methods) else abstract
+    if missing:
+        raise InterfaceError(f"{model.__name__} lacks {', '.join(missing)} of {interface.__name__}")
+
+
+class Model(Generic[OpT]):
+    """Base of interface implementations that live outside the op class: `self.op` is the operation."""
+
+    __slots__ = ("op",)
+
+    def __init__(self, op: OpT) -> None:
+        self.op = op
+
+
+class InferTypes(Interface):
+    """Gives the result types. They depend on operand types and attributes alone: it is asked once for each."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def infer_types(self) -> Sequence[Type]:
+        """The types of the results. Raises VerifyError when the operands do not fit."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Compute(Interface):
+    """Evaluates the operation in NumPy: the reference semantics."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
+        """The result array, or a tuple of them, from the operand arrays.
+
+        Floats come and go in the working precision (float32 or float64); the interpreter rounds to the declared types.
+        """
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Fold(Interface):
+    """Simplifies an operation with one result without making new operations."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fold(self, operands: Sequence[Attribute | None]) -> Value | Attribute | None:
+        """A value that equals the result, a constant for it, or None. `operands` holds the constants among them."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Fallible(Interface):
+    """A `Pure` operation whose evaluation may end in an error: it must not run where the program would not run it."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def can_fail(self) -> bool:
+        """Whether it may fail, for some content of its operands. Those without this interface never do."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Branch(Interface):
+    """A terminator that goes to one of its successors, and gives values to the arguments of that block."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def successor_operands(self, index: int) -> Sequence[Value]:
+        """The operands that become the arguments of successor `index`, in order."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class ParameterAccess(Interface):
+    """Reads or writes variables of the program's `WeightStore`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def parameter_reads(self) -> Mapping[str, Type]:
+        """Names of the variables it reads, and the types it reads them as."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    @abstractmethod
+    def parameter_writes(self) -> Mapping[str, Type]:
+        """Names of the variables that it may write, or lets others write through an alias; and their types."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class SymbolUser(Interface):
+    """Names symbols of the symbol table around it, as a call names its function."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def verify_symbols(self, symbols: Mapping[str, Operation]) -> None:
+        """Checks the use of symbols, given the definitions of the nearest table around by name.
+
+        The verifier calls it, with a table made once, where there is a table. Raises `VerifyError`.
+        """
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class MemoryEffects(Interface):
+    """Says what storage an operation reads and writes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def effects(self) -> Any:
+        """The effects, in the terms of the dialect (values for tensors, byte ranges for instructions)."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class ViewLike(Interface):
+    """Every result shows elements of the first operand, unchanged, at other places; on a `tensor` it shares storage."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def forward(self, base: Value) -> Sequence[Value]:
+        """The same views of another base of the operand's shape: new operations on `base`, one value per result."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    @abstractmethod
+    def inverse(self, base: Value, index: int, value: Value) -> Value:
+        """Scatter back: `base` where the elements that result `index` shows are those of `value`; new operations."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class Grad(Interface):
+    """Differentiates the operation in reverse."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def grad(self, cotangents: Sequence[Value | None]) -> Sequence[Value | None]:
+        """The gradient of a scalar by each operand, from its gradient by each result (None: it does not depend on it).
+
+        Builds operations at the active `Builder`; gradients have the operands' shapes. None for an operand: no gradient
+        flows to it.
+        """
+        raise NotImplementedError  # declares the method; op classes that inherit define it

@@ -1,0 +1,262 @@
+"""Values and their uses: a value is defined once, by an operation or a block, and knows everyone who uses it."""
+
+# Values, uses and operations keep each other consistent, so they share their slots.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from tx8ir.core.attrs.types import Type
+from tx8ir.core.errors import IrError
+from tx8ir.core.location import NamedLocation
+from tx8ir.support.display import Displayable
+
+if TYPE_CHECKING:
+    from .block import Block
+    from .operation import Operation
+
+
+class Value(Displayable):
+    """What operations take and give: a type and a chain of uses, nothing else.
+
+    The chain is linked through the `OpOperand` objects, so adding, removing and redirecting a use is O(1).
+    """
+
+    __slots__ = ("_first_use", "_last_use", "_owner", "_type", "index")
+    _owner: Any
+    index: int
+    _type: Type
+    _first_use: OpOperand | None
+    _last_use: OpOperand | None
+
+    @property
+    def type(self) -> Type:
+        return self._type
+
+    @type.setter
+    def type(self, new: Type) -> None:
+        if not isinstance(new, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
+            raise IrError(f"the type of a value is a Type, not {new!r}")
+        self._type = new
+
+    @property
+    def owner(self) -> Operation | Block:
+        """The operation or the block that defines it."""
+        return self._owner
+
+    @property
+    def defining_op(self) -> Operation | None:
+        """The operation whose result it is, or None for a block argument."""
+        return None
+
+    @property
+    def parent_block(self) -> Block | None:
+        """The block that it is defined in, or None when its operation is detached."""
+        raise NotImplementedError  # both kinds of value say
+
+    @property
+    def uses(self) -> Iterator[OpOperand]:
+        """The uses, oldest first. The use just given may be changed or removed, and uses may be added."""
+        use = self._first_use
+        while use is not None:
+            following = use._next
+            yield use
+            # When the loop body appended a use to a chain that had ended here, it is seen too.
+            use = following if following is not None or use._value is not self else use._next
+
+    @property
+    def users(self) -> Iterator[Operation]:
+        """The operation of each use, oldest use first; one that uses the value twice comes twice."""
+        for use in self.uses:
+            yield use._owner
+
+    @property
+    def has_uses(self) -> bool:
+        return self._first_use is not None
+
+    @property
+    def has_one_use(self) -> bool:
+        return self._first_use is not None and self._first_use is self._last_use
+
+    @property
+    def num_uses(self) -> int:
+        """The number of uses; O(uses)."""
+        count, use = 0, self._first_use
+        while use is not None:
+            count, use = count + 1, use._next
+        return count
+
+    def replace_all_uses_with(self, other: Value) -> None:
+        """Make every user use `other` instead; the uses are appended to its chain in order. O(uses).
+
+        Raises:
+        ------
+            IrError: `other` is no value, or belongs to an erased operation.
+        """
+        other = as_value(other)
+        first = self._first_use
+        if first is None or other is self:
+            return
+        use: OpOperand | None = first
+        while use is not None:
+            use._value = other
+            use = use._next
+        last = other._last_use
+        if last is None:
+            other._first_use = first
+        else:
+            last._next = first
+            first._previous = last
+        other._last_use = self._last_use
+        self._first_use = self._last_use = None
+
+    def replace_uses_if(self, other: Value, condition: Any) -> int:
+        """Redirect the uses for which `condition(use)` holds to `other`; their number. O(uses)."""
+        other = as_value(other)
+        chosen = [use for use in self.uses if condition(use)]
+        for use in chosen:
+            use.set(other)
+        return len(chosen)
+
+    def __str__(self) -> str:
+        return f"{self.name_hint or '<value>'} : {self._type}"
+
+    @property
+    def name_hint(self) -> str | None:
+        """The name that a front end or a text gave it, or None."""
+        return None
+
+
+class OpResult(Value):
+    """The `index`-th result of an operation."""
+
+    __slots__ = ()
+
+    @property
+    def owner(self) -> Operation:
+        return self._owner
+
+    @property
+    def defining_op(self) -> Operation:
+        return self._owner
+
+    @property
+    def parent_block(self) -> Block | None:
+        return self._owner._parent
+
+    @property
+    def name_hint(self) -> str | None:
+        return self._owner.location.name
+
+    @name_hint.setter
+    def name_hint(self, name: str) -> None:
+        location = self._owner.location
+        self._owner.location = NamedLocation(name, location.child if isinstance(location, NamedLocation) else location)
+
+    def __repr__(self) -> str:
+        return f"<OpResult {self.index} of {self._owner.name} : {self._type}>"
+
+
+class BlockArgument(Value):
+    """The `index`-th argument of a block."""
+
+    __slots__ = ()
+
+    @property
+    def owner(self) -> Block:
+        return self._owner
+
+    @property
+    def parent_block(self) -> Block:
+        return self._owner
+
+    def __repr__(self) -> str:
+        return f"<BlockArgument {self.index} : {self._type}>"
+
+
+class ErasedValue(Value):
+    """What a result becomes when its operation is erased: it cannot be used any more."""
+
+    __slots__ = ()
+
+    @property
+    def parent_block(self) -> None:
+        return None
+
+    def __repr__(self) -> str:
+        return f"<erased value : {self._type}>"
+
+
+class OpOperand:
+    """One use of a value: the `index`-th operand of `owner`."""
+
+    __slots__ = ("_next", "_owner", "_previous", "_value", "index")
+    _owner: Operation
+    _value: Value
+    _next: OpOperand | None
+    _previous: OpOperand | None
+    index: int
+
+    @property
+    def owner(self) -> Operation:
+        return self._owner
+
+    @property
+    def value(self) -> Value:
+        return self._value
+
+    def set(self, value: Value) -> None:
+        """Use `value` instead; O(1). Raises IrError when `value` is none or belongs to an erased operation."""
+        value = as_value(value)
+        if value is not self._value:
+            unlink(self)
+            link(self, value)
+
+    def __repr__(self) -> str:
+        return f"<OpOperand {self.index} of {self._owner.name} : {self._value._type}>"
+
+
+def link(use: OpOperand, value: Value) -> None:
+    """Append `use` to the chain of `value`."""
+    use._value = value
+    use._next = None
+    last = use._previous = value._last_use
+    if last is None:
+        value._first_use = use
+    else:
+        last._next = use
+    value._last_use = use
+
+
+def unlink(use: OpOperand) -> None:
+    """Take `use` out of the chain it is in."""
+    before, after, value = use._previous, use._next, use._value
+    if before is None:
+        value._first_use = after
+    else:
+        before._next = after
+    if after is None:
+        value._last_use = before
+    else:
+        after._previous = before
+    use._previous = use._next = None
+
+
+def as_value(given: Any, what: str = "an operand") -> Value:
+    """`given` as a value: itself, or the only result of an operation.
+
+    Raises:
+    ------
+        IrError: something else, an operation without exactly one result, or a value of an erased operation.
+    """
+    if given.__class__ is OpResult or given.__class__ is BlockArgument:
+        return given
+    if isinstance(given, ErasedValue):
+        raise IrError(f"{what} is a result of an erased operation: {given._owner.describe()}")
+    results = getattr(given, "_results", None)
+    if results is None:
+        raise IrError(f"{what} must be a Value or an operation with one result, not {given!r}")
+    if len(results) != 1:
+        raise IrError(f"{what} must be a Value; {given.name} has {len(results)} results, say which", given)
+    return results[0]

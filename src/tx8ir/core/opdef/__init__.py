@@ -1,0 +1,3 @@
+"""Declaring operations: fields, generated constructors and accessors, dialects from YAML."""
+
+from __future__ import annotations

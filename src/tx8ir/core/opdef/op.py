@@ -1,0 +1,178 @@
+"""`Op`, the base of defined operations: a class body of fields becomes a constructor, accessors and an `OpInfo`."""
+
+# Accessors read the slots of operations directly.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast, dataclass_transform
+
+from tx8ir.core.errors import IrError
+from tx8ir.core.ir.interfaces import Interface, require_implemented
+from tx8ir.core.ir.operation import Operation, OpInfo
+from tx8ir.core.ir.traits import Trait
+from tx8ir.core.location import at_location, caller_location
+
+from .constructor import generate_constructor
+from .definition import Definition
+from .fields import (
+    MISSING,
+    AttributeField,
+    Field,
+    RegionField,
+    Result,
+    SuccessorField,
+    ValueField,
+    VariadicResult,
+    attribute,
+    operand,
+    successor,
+    variadic_operand,
+)
+
+RESERVED: Final = frozenset(n for n in vars(Operation) if not n.startswith("__")) | {
+    "definition",
+    "verify_op",
+    "initialize",
+}
+
+
+def _first_init(self: Op, *args: Any, **kwargs: Any) -> None:
+    """Stands in for the constructor until the first call, because generating all of them at import would be slow."""
+    cls = type(self)
+    setattr(cls, "__init__", generate_constructor(cls.definition))  # noqa: B010
+    with at_location(caller_location()):
+        self.__init__(*args, **kwargs)
+
+
+def _accessor(definition: Definition, field: Field) -> property:
+    if isinstance(field, AttributeField):
+        return _attribute_accessor(definition, field)
+    if isinstance(field, RegionField):
+        index = definition.regions.index(field)
+        return property(lambda op: op._regions[index], doc=field.doc)
+    if isinstance(field, SuccessorField):
+        index = definition.successors.index(field)
+        return property(lambda op: op._successors[index], doc=field.doc)
+    field = cast(ValueField, field)
+    if isinstance(field, (Result, VariadicResult)):
+        position = definition.results.index(field)
+        if all(f.count == "one" for f in definition.results[:position]) and field.count == "one":
+            return property(lambda op: op._results[position], doc=field.doc)
+
+        def read_results(op: Operation) -> Any:
+            start, end = definition.result_range(op, field)
+            return op._results[start] if field.count == "one" else op._results[start:end]
+
+        return property(read_results, doc=field.doc)
+    position = definition.operands.index(cast(Any, field))
+    if all(f.count == "one" for f in definition.operands[: position + 1]):
+        return property(lambda op: op._operands[position]._value, doc=field.doc)
+
+    def read_operands(op: Operation) -> Any:
+        start, end = definition.operand_range(op, field)
+        if field.count == "many":
+            return tuple([use._value for use in op._operands[start:end]])
+        return op._operands[start]._value if start < end else None
+
+    return property(read_operands, doc=field.doc)
+
+
+def _attribute_accessor(definition: Definition, field: AttributeField) -> property:
+    key, default = field.key, None if field.default is MISSING else field.default
+    # A field annotated with an attribute class reads as the attribute itself, not as its value.
+    whole = "Attr" in str(field.annotation).rsplit(".", 1)[-1]
+
+    def read(op: Operation) -> Any:
+        found = op._attributes.get(key)
+        if found is None:
+            return default
+        return found if whole else found.value
+
+    def write(op: Operation, value: Any) -> None:
+        codec, optional = definition.codecs[field.name]
+        if value is None and optional:
+            op.remove_attribute(key)
+            return
+        try:
+            encoded = codec.encode(value)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise IrError(f"attribute {key} of {op.name}: {error}", op) from error
+        op.set_attribute(key, encoded)
+
+    return property(read, write, doc=field.doc)
+
+
+class OpMeta(type):
+    """Turns the fields of an op class body into accessors and gives the class its `OpInfo`."""
+
+    definition: Definition
+    info: OpInfo
+
+    def __new__(
+        mcs,
+        class_name: str,
+        bases: tuple[type, ...],
+        namespace: dict[str, Any],
+        *,
+        name: str = "",
+        traits: Sequence[type[Trait]] = (),
+    ) -> Any:
+        own = {key: value for key, value in namespace.items() if isinstance(value, Field)}
+        for key in own:
+            if key in RESERVED:
+                raise TypeError(f"{class_name}.{key} hides a member of Operation; call the field otherwise")
+            del namespace[key]
+        namespace.setdefault("__slots__", ())
+        namespace["name"] = name
+        cls = cast("type[Op]", super().__new__(mcs, class_name, bases, namespace))
+        fields: dict[str, Field] = {}
+        for base in reversed(cls.__mro__[1:]):
+            fields.update(cast("dict[str, Field]", base.__dict__.get("_own_fields", {})))
+        for key, field in own.items():
+            field.name, field.owner = key, cls
+            field.annotation = namespace.get("__annotations__", {}).get(key)
+        fields.update(own)
+        type.__setattr__(cls, "_own_fields", own)
+        definition = Definition(cls, fields)
+        cls.definition = definition
+        inherited: set[type[Trait]] = set()
+        for base in cls.__mro__[1:]:
+            base_info = base.__dict__.get("info")
+            if isinstance(base_info, OpInfo):
+                inherited |= base_info.traits
+        info = OpInfo(
+            name, cls, frozenset(inherited | set(traits)), definition.required_attributes(), cls.__doc__ or ""
+        )
+        for base in cls.__mro__:
+            if issubclass(base, Interface) and base is not Interface and not issubclass(base, Operation):
+                if name:  # a class without a name is a base of others, which may still implement it
+                    require_implemented(base, cls)
+                info.interfaces[base] = cls
+        cls.info = info
+        for field in fields.values():
+            setattr(cls, field.name, _accessor(definition, field))
+        if "__init__" not in namespace:
+            setattr(cls, "__init__", _first_init)  # noqa: B010  (a plain assignment to __init__ is a type error)
+        return cls
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(operand, variadic_operand, attribute, successor))
+class Op(Operation, metaclass=OpMeta):
+    """Base of op classes.
+
+        class MatmulOp(Op, Compute, InferTypes, name="pd.matmul", traits=(Pure, HasValueSemantics)):
+            x: Operand = operand()
+            y: Operand = operand()
+            transpose_x: bool = attribute(default=False)
+            out: Result = result()
+
+            def infer_types(self): ...
+            def compute(self, x, y): ...
+
+    The constructor takes operands in order, then attributes, regions and result types by name. It records the Python
+    line that called it, and inserts the operation at the active `Builder`, if there is one. `initialize`, if defined,
+    runs last; `verify_op`, if defined, is called by the verifier.
+    """
+
+    definition: Definition

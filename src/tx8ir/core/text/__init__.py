@@ -1,0 +1,3 @@
+"""The textual form: parsing and printing."""
+
+from __future__ import annotations

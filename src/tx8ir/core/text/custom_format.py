@@ -1,0 +1,37 @@
+"""What an op class with a short form (`module`, `func.func`, `return`) reads before its region."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tx8ir.core.attrs.types import Type
+    from tx8ir.core.ir.block import Region
+    from tx8ir.core.ir.operation import Operation
+
+
+class Header:
+    """The outcome of an op class's `parse_header(parser)`.
+
+    Args:
+        finish: makes the operation from the regions that were read.
+        arguments: names, offsets and types of the entry block's arguments.
+        has_region: whether `{ … }` follows.
+        isolated: whether names from outside are hidden inside.
+    """
+
+    __slots__ = ("arguments", "finish", "has_region", "isolated")
+
+    def __init__(
+        self,
+        finish: Callable[[tuple[Region, ...]], Operation],
+        arguments: list[tuple[str, int, Type]] | None = None,
+        *,
+        has_region: bool = True,
+        isolated: bool = True,
+    ) -> None:
+        self.finish = finish
+        self.arguments = arguments or []
+        self.has_region = has_region
+        self.isolated = isolated

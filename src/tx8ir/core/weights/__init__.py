@@ -1,0 +1,3 @@
+"""Weights: variables, stores, and the safetensors files they are kept in."""
+
+from __future__ import annotations

@@ -1,0 +1,34 @@
+"""Passes, and pipelines of them: defining, registering, running, watching, taking back."""
+
+from __future__ import annotations
+
+from .base import OperationPass, Pass, PassError, all_passes, all_patterns, find_pass, register_pass
+from .executor import Instrumentation, Nest, OnStage, PassRun, StageReport
+from .guarantee import Promise
+from .manager import Atomic, PassManager, PipelineReport
+from .options import Option, describe_options, option
+from .text import all_pipelines, register_pipeline
+
+__all__ = [
+    "all_passes",
+    "all_patterns",
+    "all_pipelines",
+    "Atomic",
+    "describe_options",
+    "find_pass",
+    "Instrumentation",
+    "Nest",
+    "OnStage",
+    "OperationPass",
+    "Option",
+    "option",
+    "Pass",
+    "PassError",
+    "PassManager",
+    "PassRun",
+    "PipelineReport",
+    "Promise",
+    "register_pass",
+    "register_pipeline",
+    "StageReport",
+]

@@ -1,0 +1,122 @@
+"""Pipelines: read from text, printed back, run over a program.
+
+    PassManager.parse("canonicalize,func.func(cse,dce){max-iterations=4},nhwc").run(program)
+
+`text` has the grammar. Only options that differ from their default are printed, so
+`PassManager.parse(str(manager)) == manager`. Passes are defined with what `base` has, watched with what
+`instrumentation` has.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+import attrs
+
+from tx8ir.core import Program
+
+from .base import Pass
+from .executor import Engine, Instrumentation, OnStage, StageReport
+from .instrumentation import VerifyEach
+from .snapshot import Snapshot
+from .text import parse_pipeline
+
+__all__ = ["Atomic", "PassManager", "PipelineReport"]
+
+
+class Atomic(enum.Enum):
+    """What a failure takes back: the pass that failed, or the whole pipeline."""
+
+    PASS = "pass"
+    PIPELINE = "pipeline"
+
+
+@attrs.frozen
+class PipelineReport:
+    """The stages of one `PassManager.run`, in order."""
+
+    stages: tuple[StageReport, ...]
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of all passes, without verification."""
+        return sum(stage.seconds for stage in self.stages)
+
+    def __str__(self) -> str:
+        rows: list[str] = []
+        work = [(0, stage) for stage in reversed(self.stages)]
+        while work:
+            depth, stage = work.pop()
+            counts = ", ".join(f"{what} {n}" for what, n in stage.statistics.items())
+            indented = "  " * depth + stage.text
+            rows.append(f"{stage.seconds * 1e3:10.2f} ms  {indented}{f'  ({counts})' if counts else ''}")
+            work.extend((depth + 1, inner) for inner in reversed(stage.nested))
+        return "\n".join(rows)
+
+
+def _as_passes(passes: object) -> tuple[Pass, ...]:
+    return tuple(cast("Iterable[Pass]", passes))
+
+
+@attrs.frozen
+class PassManager:
+    """A pipeline: passes run one after the other over a whole program, nests inside each operation of a kind.
+
+    >>> PassManager.parse("canonicalize,func.func(cse)").run(program)
+    """
+
+    passes: tuple[Pass, ...] = attrs.field(converter=_as_passes)
+
+    @classmethod
+    def parse(cls, text: str) -> PassManager:
+        """The pipeline that `text` describes. Raises `PassError` for a syntax error, an unknown pass or option, a bad
+        value.
+        """
+        return cls(parse_pipeline(text))
+
+    def __str__(self) -> str:
+        return ",".join(str(p) for p in self.passes)
+
+    def run(
+        self,
+        program: Program,
+        *,
+        verify_each: bool = True,
+        on_stage: OnStage | None = None,
+        instruments: Sequence[Instrumentation] = (),
+        atomic: Atomic | None = None,
+    ) -> PipelineReport:
+        """Runs every pass over `program`, in place.
+
+        Args:
+            program: what is changed.
+            verify_each: verify the program before the first pass and after each one.
+            on_stage: called as `on_stage(pass, program, seconds)` after each pass (and its verification) at the top.
+            instruments: what watches, called in this order, after the verification.
+            atomic: when a pass fails, in whatever way, leave the program and its variables as they were before that
+                pass, or before the pipeline. The passes then work on a copy of the module, which becomes
+                `program.module` when they are done: O(operations) for each pass, or once. Data of variables is not
+                copied: passes replace it and do not write into it.
+
+        Raises `PassError`, which names the pass, when a pass raises `IrError` or leaves an invalid program. Any other
+        exception is a bug of the pass: it propagates with a note that names the pass.
+        """
+        watching = [*([VerifyEach()] if verify_each else []), *instruments]
+        for instrument in watching:
+            instrument.before_pipeline(program)
+        engine = Engine(program, watching, str(self), on_stage)
+        if atomic is Atomic.PASS:
+            stages = [report for index in range(len(self.passes)) for report in self._run_one(engine, index)]
+        else:
+            with Snapshot.around(program, active=atomic is Atomic.PIPELINE):
+                stages = engine.run(self.passes, program.module)
+        for instrument in watching:
+            instrument.after_pipeline(program)
+        return PipelineReport(tuple(stages))
+
+    def _run_one(self, engine: Engine, index: int) -> list[StageReport]:
+        with Snapshot.around(engine.program, active=True):
+            engine.analyses.invalidate()  # they are about the operations of the module that was copied
+            return engine.run(self.passes, engine.program.module, only=index)

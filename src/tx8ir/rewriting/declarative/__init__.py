@@ -1,0 +1,21 @@
+"""Patterns that are written down as what they match and what takes its place; see `rule`."""
+
+from __future__ import annotations
+
+from .nodes import Attr, Constant, Match, Node, Number, OneOf, Pattern, ResultOf, Var
+from .rule import MadeResult, Make, Rule
+
+__all__ = [
+    "Attr",
+    "Constant",
+    "MadeResult",
+    "Make",
+    "Match",
+    "Node",
+    "Number",
+    "OneOf",
+    "Pattern",
+    "ResultOf",
+    "Rule",
+    "Var",
+]

@@ -1,0 +1,209 @@
+"""Patterns that are written down as what they match and what takes its place:
+
+    x, c = Var("x"), Number("c", near(2.0))
+    double = Rule("double", Node(pd.MultiplyOp, x, c), Make(pd.AddOp, x, x))
+
+The left side is a graph of `Node`s (operations) with `Var`s (any value), `Number`s and `Constant`s as leaves; a name
+used twice is the same value. `Commutative` operations match with their first two operands in either order; `OneOf`
+matches with any of several patterns. The right side is a value of the match, a `Make`, a list of these (one for each
+result), or a Python function. Constraints have names (`constraints`), so that `explain` can say which one failed. A
+rule is compiled to Python functions (`matcher`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import attrs
+
+from tx8ir.core import Attribute, Operation, Value
+from tx8ir.core.ir.operation import ErasedOperation
+from tx8ir.core.opdef.op import Op
+from tx8ir.rewriting.rewriter import Replacement, RewritePattern, Rewriter
+
+from .constraints import Constraint
+from .explanation import Explanation
+from .matcher import Matcher, root_kinds
+from .nodes import Attr, Constant, Given, Match, Node, Number, OneOf, ResultOf, Var
+
+__all__ = ["MadeResult", "Make", "Rule"]
+
+
+class Make:
+    """A new operation on the right side; used in several places, it is made once.
+
+    Args:
+        kind: the op class.
+        operands: values of the match, other `Make`s, or functions from the `Match` to a value.
+        attributes: keyword arguments of the constructor: Python values, an `Attr` of the left side, or functions from
+            the `Match`. A result type is given under the result's name.
+    """
+
+    __slots__ = ("attributes", "kind", "operands")
+
+    def __init__(self, kind: type[Op], *operands: Source, **attributes: Any) -> None:
+        self.kind = kind
+        self.operands = operands
+        self.attributes: Mapping[str, Any] = attributes
+
+    def __getitem__(self, index: int) -> MadeResult:
+        return MadeResult(self, index)
+
+
+@attrs.frozen(eq=False)
+class MadeResult:
+    """One of several results of a `Make`."""
+
+    make: Make
+    index: int
+
+
+Source: TypeAlias = "Given | Make | MadeResult | Callable[[Match], Value]"
+Native: TypeAlias = Callable[[Match, Rewriter], "Replacement | None"]
+
+
+class Rule(RewritePattern[Operation]):
+    """A declarative pattern.
+
+    Args:
+        name: what statistics, provenance and explanations call it.
+        match: the root, or several (a `OneOf`) of which one has to fit.
+        replace: what takes the place of the root's results: a source, a list of sources, or a function of the match and
+            the rewriter that gives the replacement, or None to leave everything as it is.
+        where: constraints on the whole `Match`.
+        benefit: of the patterns that fit an operation, higher ones are tried first.
+
+    Raises:
+        TypeError: a pattern that cannot match (a name for two different things, an attribute that the kind has not), or
+            a right side that uses what the left side does not give.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        match: Node | OneOf,
+        replace: Source | Sequence[Source] | Native,
+        *,
+        where: Sequence[Constraint] = (),
+        benefit: int = 1,
+        doc: str = "",
+    ) -> None:
+        self.name = name
+        self.roots = root_kinds(name, match)
+        self.benefit = benefit
+        self.__doc__ = doc
+        self.left = match
+        native = callable(replace) and not isinstance(replace, Make | Node)
+        self._native: Any = replace if native else None
+        self._sources: tuple[Source, ...] = ()
+        if not native:
+            several = isinstance(replace, Sequence)
+            self._sources = tuple(cast("Sequence[Source]", replace)) if several else (cast("Source", replace),)
+        passed = [
+            (i, s) for i, s in enumerate(self._sources) if isinstance(s, Var | Number | Constant | Node | ResultOf)
+        ]
+        same_type = tuple(_same_type(self, i, source) for i, source in passed)
+        self._matcher = Matcher(name, match, (*same_type, *where))
+        for source in self._sources:
+            self._check(source)
+
+    @property
+    def right(self) -> tuple[Any, ...]:
+        """What takes the place of the root: the sources, or the one function."""
+        return self._sources if self._native is None else (self._native,)
+
+    def match(self, op: Operation) -> Match | None:
+        """What matches with `op` as the root, or None. Nothing is changed."""
+        return self._matcher.match(op) if self.fits(op.__class__) else None
+
+    def matched_operations(self, found: Match) -> tuple[Operation, ...]:
+        """The operations that the nodes of the rule have matched, the root first; constants are not among them."""
+        return tuple(dict.fromkeys((found.root, *found.ops.values())))
+
+    def explain(self, op: Operation) -> Explanation:
+        """Whether the rule matches with `op` as the root, and if not, which constraint failed where."""
+        return self._matcher.explain(op)
+
+    def match_and_rewrite(self, op: Operation, rewriter: Rewriter) -> bool:
+        found = self._matcher.match(op)
+        return found is not None and self._rewrite(found, rewriter)
+
+    @property
+    def entry(self) -> Callable[[Operation, Rewriter], bool]:
+        """The compiled matcher, and the right side behind it."""
+        compiled, read, rewrite = self._matcher.compiled, self._matcher.read, self._rewrite
+
+        def apply(op: Operation, rewriter: Rewriter) -> bool:
+            found = compiled(op)
+            return found is not None and rewrite(read(found), rewriter)
+
+        return apply
+
+    def _rewrite(self, found: Match, rewriter: Rewriter) -> bool:
+        matched = [op for op in self.matched_operations(found) if op is not found.root]
+        if self._native is not None:
+            replacement = self._native(found, rewriter)
+            if replacement is None:
+                return False
+        else:
+            made: dict[Any, Operation] = {}
+            replacement = [self._build(source, found, made) for source in self._sources]
+            for op in made.values():
+                rewriter.insert(op)
+        rewriter.derive_from(*(op for op in matched if op.__class__ is not ErasedOperation))
+        rewriter.replace(found.root, replacement)
+        return True
+
+    def _check(self, source: Source) -> None:
+        """Raises `TypeError` for a source, or a part of one, that the left side does not give."""
+        if isinstance(source, Var | Number | Constant | Node | ResultOf):
+            self._matcher.require(source)
+        elif isinstance(source, Make | MadeResult):
+            make = source.make if isinstance(source, MadeResult) else source
+            for operand in make.operands:
+                self._check(operand)
+            for value in make.attributes.values():
+                if isinstance(value, Attr):
+                    self._matcher.require(value)
+        elif not callable(source):
+            raise TypeError(f"rule {self.name!r} has {source!r} on its right side, which is not one value")
+
+    def _build(self, source: Source, found: Match, made: dict[Any, Operation]) -> Value:
+        """The value that a source is; operations that it makes are added to `made`, operands first."""
+        if isinstance(source, MadeResult):
+            self._make(source.make, found, made)
+            return made[source.make].results[source.index]
+        if isinstance(source, Make):
+            return self._make(source, found, made).result
+        if isinstance(source, Var | Number | Constant | Node | ResultOf):
+            return self._matcher.value_of(source, found)
+        return source(found)
+
+    def _make(self, make: Make, found: Match, made: dict[Any, Operation]) -> Operation:
+        if make not in made:
+            operands = [self._build(operand, found, made) for operand in make.operands]
+            given: dict[str, Any] = {}
+            for key, value in make.attributes.items():
+                if isinstance(value, Attr):
+                    value = found.attributes[value.name]
+                elif callable(value) and not isinstance(value, type | Attribute):
+                    value = value(found)
+                given[key] = value
+            made[make] = make.kind(*operands, **given)
+        return made[make]
+
+
+def _same_type(rule: Rule, index: int, source: Given) -> Constraint:
+    """A value of the match that takes a result's place must have its type."""
+
+    def types(found: Match) -> tuple[Any, Any]:
+        results = found.root.results
+        value = rule._matcher.value_of(source, found)  # pyright: ignore[reportPrivateUsage]
+        return value.type, results[index].type if index < len(results) else None
+
+    def holds(found: Match) -> bool:
+        given, wanted = types(found)
+        return given is wanted
+
+    return Constraint(f"the replacement has the type of result {index}", holds, lambda m: "{} for {}".format(*types(m)))

@@ -1,0 +1,3 @@
+"""What the simulator checks while a program runs: races, layouts, operands, exception flags."""
+
+from __future__ import annotations

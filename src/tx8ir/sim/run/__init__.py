@@ -1,0 +1,3 @@
+"""Running a program: issue, schedules, messages, the debugger."""
+
+from __future__ import annotations

@@ -1,0 +1,354 @@
+"""Edits of single operations: attributes, operands, operations put in, left out and moved."""
+
+from __future__ import annotations
+
+import random
+from typing import Any, cast
+
+from tx8ir.core import (
+    Builder,
+    IrError,
+    Op,
+    Operation,
+    Program,
+    RankedTensor,
+    ScalarType,
+    TensorType,
+    Terminator,
+    Value,
+    VTensorType,
+    bf16,
+    f16,
+    f32,
+    i32,
+)
+from tx8ir.dialects import builtin, func, pd
+from tx8ir.testing.reduction.tensor_types import infer_again
+
+from .fitted import fitted
+from .fitting import Material, attribute_values, grow
+from .values import add_input, add_results, insertion_points, is_tensor, number, operations, values_before, variable
+
+_ELEMENTS = (f32, f16, bf16, i32)
+
+
+def _user(program: Program, rng: random.Random, material: Material) -> Operation | None:
+    """An operation, or what ends a block: mostly one that the pass is about."""
+    ends = [op for op in insertion_points(program) if op.has_trait(Terminator) and op.operands]
+    return rng.choice(ends) if ends and rng.random() < 0.25 else _some(program, rng, material)
+
+
+def _some(program: Program, rng: random.Random, material: Material) -> Operation | None:
+    """An operation: mostly one that the pass is about."""
+    found = operations(program)
+    wanted = [op for op in found if op.name in material.direction.ops]
+    if wanted and rng.random() < 0.7:
+        return rng.choice(wanted)
+    return rng.choice(found) if found else None
+
+
+# --- attributes ----------------------------------------------------------------------------------------------------
+
+
+def change_attribute(program: Program, rng: random.Random, material: Material) -> bool:
+    """Another value for an attribute: one that a sample has, a number that the pass knows, or one near the old one."""
+    found = [op for op in operations(program) if isinstance(op, Op) and op.definition.attributes]
+    wanted = [op for op in found if op.name in material.direction.ops]
+    if not found:
+        return False
+    return change_attribute_of(rng.choice(wanted if wanted and rng.random() < 0.7 else found), rng, material)
+
+
+def change_attribute_of(op: Op, rng: random.Random, material: Material) -> bool:
+    """Another value for an attribute of an operation; for several, where they go with its operands."""
+    if rng.random() < 0.3:
+        old_values = {f.name: getattr(op, f.name) for f in op.definition.attributes}
+        made = fitted(type(op), old_values, op.operands, rng)
+        changed = {name: value for name, value in made.items() if repr(value) != repr(old_values[name])}
+        for name, value in changed.items():
+            setattr(op, name, value)
+        if changed:
+            return True
+    fields = [f for f in op.definition.attributes if f.name in material.words]
+    field = rng.choice(fields if fields and rng.random() < 0.7 else op.definition.attributes)
+    old = getattr(op, field.name)
+    known = attribute_values(op.name).get(field.name, ())
+    if known and rng.random() < 0.5:
+        new: Any = rng.choice(known)
+    else:
+        new = _other(old, rng, material)
+    if new is None or repr(new) == repr(old):
+        return False
+    setattr(op, field.name, new)
+    return True
+
+
+def _other(old: object, rng: random.Random, material: Material) -> Any:
+    """Another Python value of the same kind."""
+    if isinstance(old, bool):
+        return not old
+    if isinstance(old, int):
+        return rng.choice([old + 1, old - 1, -old, 0, 1, 2, -1])
+    if isinstance(old, float):
+        return rng.choice([*material.numbers, -old, old * 2])
+    if isinstance(old, str):
+        words = sorted(material.words)
+        return rng.choice(words) if words else None
+    if isinstance(old, ScalarType):
+        return rng.choice(material.elements or _ELEMENTS)
+    if isinstance(old, tuple) and old and all(isinstance(part, int) for part in cast("tuple[Any, ...]", old)):
+        values = [int(part) for part in cast("tuple[Any, ...]", old)]
+        place = rng.randrange(len(values))
+        how = rng.randrange(5)
+        if how == 0:
+            rng.shuffle(values)
+        elif how == 1 and len(values) > 1:
+            del values[place]
+        elif how == 2:
+            values = values[::-1]
+        else:
+            values[place] = rng.choice([values[place] + 1, values[place] - 1, 0, 1, 2, -1])
+        return tuple(values)
+    return None
+
+
+# --- operands ------------------------------------------------------------------------------------------------------
+
+
+def rewire(program: Program, rng: random.Random, material: Material) -> bool:
+    """Another value for an operand: of its type, or else of its element type."""
+    op = _user(program, rng, material)
+    if op is None or not op.operands:
+        return False
+    index = rng.randrange(len(op.operands))
+    old = op.operands[index]
+    if not isinstance(old.type, RankedTensor):
+        return False
+    known = [v for v in values_before(op) if v is not old]
+    same = [v for v in known if v.type is old.type]
+    alike = [v for v in known if isinstance(v.type, RankedTensor) and v.type.element is old.type.element]
+    found = same if same and rng.random() < 0.7 else alike
+    if not found:
+        return False
+    op.set_operand(index, rng.choice(found[:6]))
+    return True
+
+
+def copy_operand(program: Program, rng: random.Random, material: Material) -> bool:
+    """The same value as two operands."""
+    op = _user(program, rng, material)
+    if op is None or len(op.operands) < 2:
+        return False
+    a, b = rng.sample(range(len(op.operands)), 2)
+    op.set_operand(a, op.operands[b])
+    return True
+
+
+def swap_operands(program: Program, rng: random.Random, material: Material) -> bool:
+    """Two operands exchanged."""
+    op = _user(program, rng, material)
+    if op is None or len(op.operands) < 2:
+        return False
+    a, b = rng.sample(range(len(op.operands)), 2)
+    x, y = op.operands[a], op.operands[b]
+    if x is y:
+        return False
+    op.set_operand(a, y)
+    op.set_operand(b, x)
+    return True
+
+
+def other_source(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operand that is a new input, a constant or a variable, of its type or one that broadcasts to it."""
+    op = _user(program, rng, material)
+    if op is None or not op.operands:
+        return False
+    index = rng.randrange(len(op.operands))
+    type_ = op.operands[index].type
+    if not isinstance(type_, RankedTensor) or not is_tensor(type_):
+        return False
+    how = rng.random()
+    if how > 0.6 and type_.rank:
+        shape = [1 if rng.random() < 0.5 else extent for extent in type_.shape]
+        type_ = type_.with_shape(shape if rng.random() < 0.5 else shape[1:])
+    value = _source(program, op, type_, rng, material)
+    op.set_operand(index, value)
+    return True
+
+
+def _source(program: Program, op: Operation, type_: RankedTensor, rng: random.Random, material: Material) -> Value:
+    how = rng.randrange(3)
+    if how and type_.is_static and not isinstance(type_, TensorType):
+        if how == 1:
+            return number(op, type_, rng.choice(material.numbers), rng)
+        return variable(program, op, type_, rng, mutable=rng.random() < 0.3)
+    return add_input(program, type_)
+
+
+# --- operations ----------------------------------------------------------------------------------------------------
+
+
+def put_between(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operation on a value, which takes its place in one of its uses, or in all of them."""
+    found = [v for op in operations(program) for v in (*op.operands, *op.results) if is_tensor(v.type)]
+    if not found:
+        return False
+    value = rng.choice(found)
+    uses = list(value.uses)
+    if not uses:
+        return False
+    at = uses[0].owner
+    name = material.op(rng) if rng.random() < 0.6 else rng.choice(_PLAIN)
+    made = grow(program, at, name, rng, material, on=value)
+    if made is None or not made.results:
+        return made is not None
+    result = made.results[0]
+    if result.type is not value.type and rng.random() < 0.5:
+        return False
+    if not isinstance(result.type, RankedTensor):
+        return add_results(program, made.results)
+    chosen = [u for u in uses if u.owner is not made and (u.owner is at or result.type is value.type)]
+    for use in chosen if rng.random() < 0.5 else chosen[:1]:
+        if use.owner is at or _comes_after(use.owner, made):
+            use.set(result)
+    return True
+
+
+_PLAIN = ("pd.relu", "pd.assign", "pd.cast", "pd.scale", "pd.transpose", "pd.reshape", "pd.exp", "pd.abs", "pd.slice")
+
+
+def _comes_after(user: Operation, made: Operation) -> bool:
+    """Whether an operation is below another one in its block, or inside one that is."""
+    at: Operation | None = user
+    while at is not None and at.parent is not made.parent:
+        at = at.parent_op
+    step = made.next_op
+    while at is not None and step is not None:
+        if step is at:
+            return True
+        step = step.next_op
+    return False
+
+
+def add_operation(program: Program, rng: random.Random, material: Material) -> bool:
+    """A new operation somewhere, mostly on a value that there is, whose results are results of the program."""
+    points = [op for op in insertion_points(program) if op.parent_op is program.main]
+    at = points[-1] if rng.random() < 0.6 else rng.choice(points)
+    known = values_before(at)
+    unused = [v for v in known if not v.has_uses or all(isinstance(u, func.ReturnOp) for u in v.users)]
+    on = rng.choice((unused or known)[:4]) if known and rng.random() < 0.8 else None
+    made = grow(program, at, material.op(rng), rng, material, on)
+    if made is None:
+        return False
+    results = [r for r in made.results if isinstance(r.type, RankedTensor)]
+    return not results or at.parent is not program.main.body.blocks[-1] or add_results(program, results)
+
+
+def repeat_operation(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operation once more, right behind itself or further down; its results are results of the program."""
+    op = _some(program, rng, material)
+    if op is None or op.regions or op.parent is not program.main.body.blocks[-1]:
+        return False
+    later = [op]
+    while (step := later[-1].next_op) is not None:
+        later.append(step)
+    anchor = rng.choice(later[:-1])
+    copy = op.clone()
+    anchor.parent.insert_after(copy, anchor)  # pyright: ignore[reportOptionalMemberAccess]  it is in a block
+    return add_results(program, [r for r in copy.results if isinstance(r.type, RankedTensor)])
+
+
+def drop_operation(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operation left out: an operand, or another value of its type, stands for its result."""
+    op = _some(program, rng, material)
+    if op is None or op.regions:
+        return False
+    known = [*op.operands, *values_before(op)]
+    for result in op.results:
+        if result.has_uses:
+            other = next((v for v in known if v.type is result.type), None)
+            if other is None and op.operands and is_tensor(op.operands[0].type):
+                other = op.operands[0]
+            if other is None:
+                return False
+            result.replace_all_uses_with(other)
+    op.erase(by="mutate")
+    return True
+
+
+def move_operation(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operation one or more places further up or down in its block."""
+    op = _some(program, rng, material)
+    if op is None:
+        return False
+    anchor = op
+    for _ in range(rng.randrange(1, 4)):
+        step = anchor.next_op if rng.random() < 0.5 else anchor.prev_op
+        if step is None or step.has_trait(Terminator):
+            break
+        anchor = step
+    if anchor is op:
+        return False
+    if rng.random() < 0.5:
+        op.move_after(anchor)
+    else:
+        op.move_before(anchor)
+    return True
+
+
+def write(program: Program, rng: random.Random, material: Material) -> bool:
+    """A write to storage somewhere between: of an input, of a view, of the result of an operation."""
+    points = list(insertion_points(program))
+    at = rng.choice(points)
+    stored = [v for v in values_before(at) if isinstance(v.type, TensorType)]
+    if program.weights and (not stored or rng.random() < 0.4):
+        return _write_variable(program, at, rng)
+    if not stored:
+        return False
+    x = rng.choice(stored[:6])
+    assert isinstance(x.type, RankedTensor)
+    values = [v for v in values_before(at) if v.type.to_vtensor() is x.type.to_vtensor()]  # pyright: ignore
+    y = rng.choice(values[:6])
+    element = x.type.element
+    try:
+        with Builder.before(at):
+            how = rng.randrange(5)
+            if how == 0:
+                pd.assign_(x, y)
+            elif how == 1:
+                pd.add_(x, y)
+            elif how == 2:
+                pd.fill_(x, value=float(rng.choice((0.0, 1.0, 2.0))))
+            elif how == 3:
+                pd.relu_(x)
+            else:
+                pd.scale_(x, scale=2.0, bias=0.0 if element.format.is_integer else 0.5)
+    except (IrError, ValueError, TypeError):
+        return False
+    return True
+
+
+def _write_variable(program: Program, at: Operation, rng: random.Random) -> bool:
+    """A new content for a variable, which is mutable from then on."""
+    name = rng.choice(list(program.weights))
+    type_ = program.weights[name].type.to_vtensor()
+    fitting: list[Value] = [v for v in values_before(at) if v.type is type_]
+    value = rng.choice(fitting[:6]) if fitting and rng.random() < 0.8 else add_input(program, type_)
+    program.weights[name].is_mutable = True
+    with Builder.before(at):
+        builtin.set_parameter(value, parameter=name)
+    return True
+
+
+def through_storage(program: Program, rng: random.Random, material: Material) -> bool:
+    """A value copied into storage of its own, or what storage holds taken as a value, for what comes after."""
+    found = [v for op in operations(program) for v in op.operands if is_tensor(v.type)]
+    if not found:
+        return False
+    value = rng.choice(found)
+    use = rng.choice(list(value.uses))
+    with Builder.before(use.owner):
+        make: Any = builtin.to_tensor if isinstance(value.type, VTensorType) else builtin.to_vtensor
+        use.set(make(value).out)
+    infer_again(program)
+    return True

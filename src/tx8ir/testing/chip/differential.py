@@ -1,0 +1,269 @@
+"""Whether a compiled program computes what its source program says, within a bound that comes from the formats used.
+
+The bound. Let `exact` be the source program evaluated in fp64 and `rounded` the same program in the compiled
+formats, evaluated by the reference interpreter, which accumulates in fp32 and rounds each operation's result once.
+The simulator rounds in the same places, but may sum in another order and use other (2-ulp) functions, so its error
+is of the same size:
+
+    max |simulated - exact|  <=  3 * max |rounded - exact| + 8 ulp(max |exact|)
+
+with ulp in the output's compiled format. The bound is measured on the same inputs, so a program that loses digits
+by itself (cancellation, a wide sum) gets the room it needs and a well-conditioned one gets none. Integer and
+boolean outputs must be equal. Infinities and NaN that are exact must be there. Numbers that are infinite or NaN in
+`rounded` and something else in `exact` are not compared: the program overflows in the compiled formats.
+
+A reference from elsewhere is an output computed by another implementation. In fp64 it must fit the same bound. In a
+narrower format it carries rounding errors of its own, bounded the same way in that format: the two bounds are added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Final
+
+import attrs
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tx8ir.compiler import CompileOptions, Dtype, compile, lower
+from tx8ir.core import Builder, FunctionType, Program, ScalarType
+from tx8ir.dialects import func, tx8be
+from tx8ir.interpreter import Interpreter
+from tx8ir.signature import InputError, Signature, prepare_inputs
+from tx8ir.support.table import Table
+from tx8ir.target.chip import TX8, Target
+from tx8ir.target.formats import Format
+from tx8ir.testing.domains import input_domains
+from tx8ir.testing.inputs import in_domain
+
+RATIO = 3.0
+"""How many times the interpreter's own rounding error the simulator may be off (architecture.md, "One way through")."""
+ULPS = 8
+"""Units in the last place of the largest output that are allowed on top: a result the interpreter happens to get
+exactly.
+"""
+
+_DTYPE_OF_NUMPY: Final[Mapping[str, Dtype]] = {"float32": "float32", "bfloat16": "bfloat16", "float16": "float16"}
+
+
+@attrs.frozen
+class OutputCheck:
+    """One output compared with one reference.
+
+    largest: the largest magnitude of the reference.
+    error: max |simulated - reference|; `bound`: what it may be. Both are 0 for equal integers.
+    """
+
+    output: str
+    reference: str
+    element: str
+    largest: float
+    error: float
+    bound: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the error is within the bound (a NaN is not)."""
+        return self.error <= self.bound
+
+
+@attrs.frozen
+class CheckResult:
+    """Every output compared with every reference."""
+
+    outputs: tuple[OutputCheck, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every comparison passed."""
+        return all(check.passed for check in self.outputs)
+
+    @property
+    def table(self) -> Table:
+        """The comparisons as a table; errors and bounds relative to the largest output."""
+
+        def relative(value: float, check: OutputCheck) -> str:
+            return f"{value / check.largest:.2e}" if check.largest else f"{value:.2e}"
+
+        return Table(
+            "check: error and bound relative to the largest output",
+            ("output", "computed in", "reference", "largest", "error", "bound", "result"),
+            tuple(
+                (
+                    check.output,
+                    check.element,
+                    check.reference,
+                    f"{check.largest:.4g}",
+                    relative(check.error, check),
+                    relative(check.bound, check),
+                    "passed" if check.passed else "FAILED",
+                )
+                for check in self.outputs
+            ),
+        )
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+
+def check(
+    program: Program,
+    inputs: Mapping[str, ArrayLike] | None = None,
+    *,
+    options: CompileOptions = CompileOptions(),
+    target: Target = TX8,
+    seed: int = 0,
+) -> CheckResult:
+    """Compiles and simulates `program` and compares its outputs with the reference interpreter.
+
+    inputs: by name; without them those of `random_inputs`, with indices, labels and divisors that their users take.
+
+    Raises what `tx8ir.compile` and `Executable.run` raise.
+    """
+    executable = compile(program, target, options)
+    feeds = dict(inputs) if inputs is not None else _evaluable(program, executable.signature, seed)
+    outputs = executable.run(feeds)
+    return check_outputs(program, feeds, outputs, options=options)
+
+
+def random_inputs(signature: Signature, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Inputs of a signature from a seed: normally distributed floats, integers in [0, 2), random truth values."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, NDArray[Any]] = {}
+    for port in signature.inputs:
+        if ScalarType.of(port.element).format.is_float:
+            found[port.name] = rng.standard_normal(port.shape).astype(port.dtype)
+        else:
+            found[port.name] = rng.integers(0, 2, port.shape).astype(port.dtype)
+    return found
+
+
+def _evaluable(program: Program, signature: Signature, seed: int) -> dict[str, NDArray[Any]]:
+    """`random_inputs`, with those numbers replaced on which operations fail, such as indices outside a table."""
+    inputs = random_inputs(signature, seed)
+    domains = input_domains(program)
+    rng = np.random.default_rng(seed)
+    for port in signature.inputs:
+        if port.name in domains:
+            format = ScalarType.of(port.element).format
+            inputs[port.name] = in_domain(inputs[port.name], domains[port.name], format, rng)
+    return inputs
+
+
+def check_outputs(
+    program: Program,
+    inputs: Mapping[str, ArrayLike],
+    outputs: Mapping[str, NDArray[Any]],
+    *,
+    options: CompileOptions = CompileOptions(),
+    references: Mapping[str, Mapping[str, NDArray[Any]]] | None = None,
+) -> CheckResult:
+    """Compares outputs of a simulated run with the reference interpreter in fp64 and with references from elsewhere.
+
+    program: the source program; `options` are those it was compiled with.
+    references: label to outputs by name; a reference need not have every output.
+
+    Raises `InputError` when a reference has an output the program does not have or of another shape.
+    """
+    ports = {port.name: port for port in Signature.of(program).outputs}
+    exact = Interpreter(program, "fp64").run(inputs)
+    own = _rounded(program, inputs, options)
+    checks: list[OutputCheck] = []
+    bounds: dict[str, float] = {}
+    kept: dict[str, NDArray[np.bool_]] = {}
+    for name in ports:
+        rounded, element = own[name]
+        kept[name] = np.isfinite(_distances(rounded, exact[name]))
+        bounds[name] = _bound(exact[name][kept[name]], rounded[kept[name]], element)
+        wanted, got = exact[name][kept[name]], outputs[name][kept[name]]
+        checks.append(_compare(name, "interpreter fp64", str(element), wanted, got, bounds[name]))
+    for label, reference in (references or {}).items():
+        for name, array in reference.items():
+            if name not in ports or array.shape != exact[name].shape:
+                known = ", ".join(map(str, ports.values()))
+                raise InputError(f"{label} has '{name}' of shape {array.shape}; outputs of the program are {known}")
+            bound = bounds[name]
+            dtype = _DTYPE_OF_NUMPY.get(array.dtype.name)
+            if dtype is not None:
+                rounded, element = _rounded(program, inputs, attrs.evolve(options, dtype=dtype))[name]
+                bound += _bound(exact[name][kept[name]], rounded[kept[name]], element)
+            wanted, got = array[kept[name]], outputs[name][kept[name]]
+            checks.append(_compare(name, label, str(own[name][1]), wanted, got, bound))
+    return CheckResult(tuple(checks))
+
+
+def _rounded(
+    program: Program, inputs: Mapping[str, ArrayLike], options: CompileOptions
+) -> dict[str, tuple[NDArray[Any], ScalarType]]:
+    """Outputs of the backend graph in the interpreter, one rounding per operation, with the type each is computed
+    in.
+    """
+    lowered = lower(program, options, through="lower-to-tx8be")
+    _return_tensors(lowered)
+    signature = Signature.of(lowered)
+    elements = {port.name: ScalarType.of(port.element) for port in signature.inputs}
+    feeds = prepare_inputs(Signature.of(program), inputs, elements)
+    found = Interpreter(lowered, "native").run(feeds)
+    rounded = {port.name: (found[port.name], ScalarType.of(port.element)) for port in signature.outputs}
+    for port in Signature.of(program).outputs:  # the backend graph leaves out what has no elements
+        rounded.setdefault(port.name, (np.empty(port.shape, port.dtype), ScalarType.of(port.element)))
+    return rounded
+
+
+def _return_tensors(lowered: Program) -> None:
+    """Makes `main` of a backend graph return its outputs one by one, where ``tx8be.Output`` has them in a tuple."""
+    main = lowered.main
+    returned = main.body.block.terminator
+    for output in returned.operands:
+        packed = output.defining_op.operands[0].defining_op if isinstance(output.defining_op, tx8be.OutputOp) else None
+        if isinstance(packed, tx8be.TupleOp):
+            values = list(packed.operands)
+            with Builder.before(returned):
+                func.ReturnOp(values)
+            returned.erase(by="check")
+            inputs = main.function_type.inputs
+            main.set_attribute("function_type", FunctionType(inputs, tuple(value.type for value in values)))
+            return
+
+
+def _bound(exact: NDArray[Any], rounded: NDArray[Any], element: ScalarType) -> float:
+    if not element.format.is_float or exact.size == 0:
+        return 0.0
+    return RATIO * _distance(rounded, exact) + ULPS * ulp(_largest(exact), element.format)
+
+
+def ulp(value: float, number_format: Format) -> float:
+    """The distance between neighbouring numbers of a floating-point format at `value`; below the normal range,
+    there.
+    """
+    smallest_exponent = 2 - 2 ** (number_format.exponent_bits - 1)
+    exponent = max(math.frexp(value)[1] - 1, smallest_exponent) if value else smallest_exponent
+    return math.ldexp(1.0, exponent - number_format.mantissa_bits)
+
+
+def _compare(
+    name: str, label: str, element: str, reference: NDArray[Any], output: NDArray[Any], bound: float
+) -> OutputCheck:
+    return OutputCheck(name, label, element, _largest(reference), _distance(output, reference), bound)
+
+
+def _largest(array: NDArray[Any]) -> float:
+    """The largest magnitude of the finite numbers."""
+    number = np.abs(array.astype(np.float64))
+    return float(np.max(number, initial=0.0, where=np.isfinite(number)))
+
+
+def _distance(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """The largest difference."""
+    return float(np.max(_distances(a, b), initial=0.0))
+
+
+def _distances(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
+    """Differences, computed in fp64: equal infinities and two NaN differ by nothing, others by infinity or NaN."""
+    a, b = a.astype(np.float64), b.astype(np.float64)
+    differs = ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    distances = np.zeros(a.shape)
+    with np.errstate(all="ignore"):
+        distances[differs] = np.abs(a[differs] - b[differs])
+    return distances

@@ -1,0 +1,3 @@
+"""Making failing programs small."""
+
+from __future__ import annotations

@@ -1,0 +1,300 @@
+"""`loop-invariant-motion`: what a loop computes anew in each round with the same result moves in front of it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.analysis import AliasAnalysis
+from tx8ir.analysis.effects import may_fail
+from tx8ir.core import (
+    Block,
+    DictType,
+    ListType,
+    Operation,
+    Program,
+    Pure,
+    ReadOnly,
+    TensorType,
+    Terminator,
+    TupleType,
+    Type,
+    Value,
+    ViewLike,
+)
+from tx8ir.dialects import builtin, pd, scf
+from tx8ir.dialects.scf import condition_of, yield_of
+from tx8ir.passes import OperationPass, register_pass
+
+from .loops import without
+
+__all__ = ["LoopInvariantMotion"]
+
+
+@register_pass
+@attrs.frozen
+class LoopInvariantMotion(OperationPass):
+    """Moves invariant operations out of `scf.while`, and removes what the loop carries without changing it.
+
+    1. A *transparent* argument is carried and never changed: every round yields what it was given. The value that it
+       starts with takes its place. So do arguments that only change places with others of the same start.
+    2. An operation moves in front of the loop when nothing it uses is made inside, when it is `Pure`, or reads storage
+       that nothing in the loop may write (`AliasAnalysis`), and when it makes no storage, which would be new in each
+       round. An `scf.if`, with all inside, moves like an operation.
+       What runs in every case, in the first round of the `before` region, may move even if it may fail (divide by zero,
+       index out of range, not come to an end). The `after` region may never run: from there only what never fails
+       moves.
+    3. What `scf.condition` passes on and is not made in the loop is used directly.
+
+    Inner loops come first, so that an operation leaves as many loops as it can.
+
+    Assumes: nothing. Loops made of `cf` branches are left alone.
+    Guarantees: no loop has any of the above. Idempotent. An operation that moves from an `after` region runs once where
+    it may not have run at all. Cost: O(operations + uses) for each round, once more for each loop that an operation
+    leaves; in nested loops also the storages touched in each. After a round in which values went there is another one,
+    if there are several loops. Statistics: `hoisted` (operations), `transparent` (arguments removed),
+    `forwarded` (passed values removed).
+
+    The motion is that of Aho, Sethi and Ullman (Compilers, 1986, §10.7), on structured loops as in MLIR's
+    `loop-invariant-code-motion`; ByteIR removes transparent arguments.
+    """
+
+    name: ClassVar[str] = "loop-invariant-motion"
+    aliases: ClassVar[tuple[str, ...]] = ("licm",)
+
+    def run_on(self, root: Operation, program: Program) -> None:
+        loops = sum(isinstance(op, scf.WhileOp) for op in root.walk())
+        while loops and self._round(root, program) and loops > 1:
+            self.analyses.invalidate(within=root)
+
+    def _round(self, root: Operation, program: Program) -> bool:
+        """All loops once; whether values went, so that loops inside others may start with one that they yield."""
+        before = self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0)
+        surroundings = _Surroundings(self, program)
+        surroundings.scan(root)
+        for op in surroundings.inner_first:
+            around = op
+            if isinstance(op, scf.WhileOp):
+                around = _Motion(self, surroundings, op).run()
+            surroundings.facts[around] = surroundings.summary(around)
+        return self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0) > before
+
+
+@attrs.frozen
+class _Facts:
+    """What matters of an operation, with all inside, when it is to move.
+
+    Attributes:
+        movable: it has no effect and makes no storage.
+        fallible: it may fail, or not come to an end.
+        reads: the storages it reads.
+        writes: the storages it writes.
+        opaque: what it writes is not known.
+    """
+
+    movable: bool = True
+    fallible: bool = False
+    reads: frozenset[int] = frozenset()
+    writes: frozenset[int] = frozenset()
+    opaque: bool = False
+
+
+_ON_VALUES = (_Facts(), _Facts(fallible=True))
+_IMMOVABLE = _Facts(movable=False)
+_SHOWING = (
+    builtin.CombineOp, builtin.SliceOp, builtin.SplitOp, builtin.MakeDictOp, builtin.GetItemOp,
+    builtin.GetParameterOp, builtin.GetCombineParameterOp, pd.FeedOp,
+)  # fmt: skip
+"""Operations whose tensors are storage that was there before."""
+
+
+class _Surroundings:
+    """What is known of the operations inside `root`, from before anything moves.
+
+    Attributes:
+        inner_first: the operations with regions, those inside before those around.
+        captures: for each of these, values that operations inside it use; all those that its own block defines are
+            among them.
+        facts: of the operations inside loops; of those with regions, once they have been visited.
+        renamed: values that are gone, and what is there instead.
+    """
+
+    def __init__(self, by: LoopInvariantMotion, program: Program) -> None:
+        self.inner_first: list[Operation] = []
+        self.captures: dict[Operation, list[Value]] = defaultdict(list)
+        self.facts: dict[Operation, _Facts] = {}
+        self.renamed: dict[Value, Value] = {}
+        self._by = by
+        self._program = program
+        self._analysis: AliasAnalysis | None = None
+
+    def scan(self, root: Operation) -> None:
+        """Fill everything from the operations inside `root`."""
+        path: list[Operation] = []
+        depths: dict[Block, int] = {}
+        loops = 0
+        work: list[tuple[Operation, bool]] = [(root, False)]
+        while work:
+            op, is_done = work.pop()
+            if is_done:
+                path.pop()
+                loops -= isinstance(op, scf.WhileOp)
+                self.inner_first.append(op)
+                continue
+            for value in op.operands:
+                depth = depths.get(value.parent_block) if value.parent_block is not None else None
+                if depth is not None and depth < len(path):
+                    self.captures[path[depth]].append(value)
+            if op.regions:
+                path.append(op)
+                loops += isinstance(op, scf.WhileOp)
+                work.append((op, True))
+                blocks = [block for region in op.regions for block in region.blocks]
+                depths.update(dict.fromkeys(blocks, len(path)))
+                work += [(inner, False) for block in reversed(blocks) for inner in reversed(block)]
+            elif loops:
+                self.facts[op] = self._facts_of(op)
+
+    def _facts_of(self, op: Operation) -> _Facts:
+        traits = op.info.traits
+        if not any(_holds_tensors(v.type) for v in (*op.operands, *op.results)):
+            if Pure in traits:
+                return _ON_VALUES[may_fail(op)]
+            if Terminator in traits:
+                return _IMMOVABLE
+        if self._analysis is None:  # most programs have no tensors when this pass runs
+            self._analysis = self._by.analyses.get(AliasAnalysis, self._program)
+        if isinstance(op, (scf.YieldOp, scf.ConditionOp)):  # what they hand on is not read
+            condition = op.operands[:1] if isinstance(op, scf.ConditionOp) else ()
+            return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, condition)))
+        effects = self._analysis.effects(op)
+        movable = (
+            (Pure in traits or ReadOnly in traits)
+            and not effects.writes
+            and not effects.opaque
+            and not effects.visible
+            and (
+                not any(_holds_tensors(result.type) for result in op.results)
+                or isinstance(op, _SHOWING)
+                or op.interface(ViewLike) is not None
+            )
+        )
+        return _Facts(movable, may_fail(op), effects.reads, effects.writes, effects.opaque)
+
+    def summary(self, op: Operation) -> _Facts:
+        """The facts of an operation with regions, from those of the operations directly inside."""
+        inner = [inner for region in op.regions for block in region.blocks for inner in block]
+        inside = [self.facts.get(one, _IMMOVABLE) for one in inner]
+        is_structured = isinstance(op, (scf.IfOp, scf.WhileOp))
+        kept = isinstance(op, scf.IfOp) and isinstance(op.condition.type, TensorType)  # reads it, before any region
+        moves = all(facts.movable or one.has_trait(Terminator) for one, facts in zip(inner, inside, strict=True))
+        return _Facts(
+            movable=is_structured and not kept and moves,
+            fallible=isinstance(op, scf.WhileOp) or any(facts.fallible for facts in inside),
+            reads=frozenset[int]().union(*(facts.reads for facts in inside)),
+            writes=frozenset[int]().union(*(facts.writes for facts in inside)),
+            opaque=not is_structured or any(facts.opaque for facts in inside),
+        )
+
+    def now(self, value: Value) -> Value:
+        """What is there now in place of a value that was used when the scan was made."""
+        while value in self.renamed:
+            value = self.renamed[value]
+        return value
+
+
+def _holds_tensors(kind: Type) -> bool:
+    """Whether a value of the type has storage; types are nested as deep as somebody wrote them."""
+    work = [kind]
+    while work:
+        kind = work.pop()
+        if isinstance(kind, TensorType):
+            return True
+        if isinstance(kind, (ListType, TupleType)):
+            work += kind.elements
+        elif isinstance(kind, DictType):
+            work += kind.values
+    return False
+
+
+class _Motion:
+    """One loop, whose inner loops are done."""
+
+    def __init__(self, by: LoopInvariantMotion, surroundings: _Surroundings, loop: scf.WhileOp) -> None:
+        self.by = by
+        self.surroundings = surroundings
+        self.loop = loop
+        inside = surroundings.summary(loop)
+        self.writes, self.opaque = inside.writes, inside.opaque
+
+    def run(self) -> scf.WhileOp:
+        """Change the loop; what stands in its place now."""
+        loop, surroundings = self.loop, self.surroundings
+        before, after = loop.before.block, loop.after.block
+        transparent = _transparent(loop)
+        for index in transparent:
+            surroundings.renamed[before.args[index]] = loop.operands[index]
+            surroundings.captures[loop].append(loop.operands[index])
+            before.args[index].replace_all_uses_with(loop.operands[index])
+        self._hoist_from(before)
+        passed = condition_of(loop).values
+        forwarded = {index: value for index, value in enumerate(passed) if value.parent_block is not before}
+        for index, value in forwarded.items():
+            for gone in (after.args[index], loop.results[index]):
+                surroundings.renamed[gone] = value
+                gone.replace_all_uses_with(value)
+        self._hoist_from(after)
+        self.by.count("transparent", len(transparent))
+        self.by.count("forwarded", len(forwarded))
+        left = [result for result in loop.results if result.index not in forwarded]
+        made = without(loop, set(transparent), forwarded.keys(), self.by.name)
+        if made is not loop:
+            surroundings.renamed.update(zip(left, made.results, strict=True))
+            surroundings.captures[made] = surroundings.captures.pop(loop, [])
+        return made
+
+    def _hoist_from(self, block: Block) -> None:
+        """Move what may move of a block of the loop in front of the loop, in order."""
+        for op in block:
+            facts = self.surroundings.facts.get(op)
+            if facts is None or not facts.movable or op.has_trait(Terminator):
+                continue
+            if facts.fallible and block is self.loop.after.block:
+                continue
+            if facts.reads and (self.opaque or not facts.reads.isdisjoint(self.writes)):
+                continue
+            used = [*op.operands, *map(self.surroundings.now, self.surroundings.captures.get(op, ()))]
+            if any(value.parent_block is block for value in used):
+                continue
+            op.move_before(self.loop)
+            self.surroundings.captures[self.loop] += op.results
+            if op.regions:  # what it uses of the block that it is in now
+                values = [value for inner in op.walk() for value in inner.operands]
+                self.surroundings.captures[op] = [value for value in values if value.parent_block is op.parent]
+            self.by.count("hoisted")
+
+
+def _transparent(loop: scf.WhileOp) -> list[int]:
+    """Which carried values are in every round what they were at the start.
+
+    All are taken to be, until one yields something else; then those that yield that one are not either.
+    """
+    inits, yielded, passed = loop.operands, yield_of(loop).values, condition_of(loop).values
+    before, after = loop.before.block, loop.after.block
+    yielding: dict[int, list[int]] = defaultdict(list)
+    changed: list[int] = []
+    for index, value in enumerate(yielded):
+        source = passed[value.index] if value.owner is after else value
+        if source.owner is before and inits[source.index] is inits[index]:
+            yielding[source.index].append(index)
+        elif source is not inits[index]:
+            changed.append(index)
+    found = set(range(len(inits))).difference(changed)
+    while changed:
+        for index in yielding[changed.pop()]:
+            if index in found:
+                found.remove(index)
+                changed.append(index)
+    return sorted(found)

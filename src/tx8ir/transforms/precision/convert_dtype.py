@@ -1,0 +1,82 @@
+"""One floating-point format for the whole program, and 32-bit integers in place of 64-bit ones."""
+
+from __future__ import annotations
+
+import enum
+from typing import ClassVar
+
+import attrs
+
+from tx8ir.core import Operation, Program, RankedTensor, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
+from tx8ir.dialects import builtin, pd
+from tx8ir.passes import Pass, Promise, register_pass
+from tx8ir.passes.snapshot import Snapshot
+from tx8ir.rewriting.type_conversion import TypeConverter
+from tx8ir.transforms.cleanup.constant_fold import ConstantFold
+
+from .convert_program_types import retype
+
+
+class Dtype(enum.Enum):
+    """The floating-point formats that a program can be computed in."""
+
+    F32 = "f32"
+    BF16 = "bf16"
+    F16 = "f16"
+
+
+_FLOATS = (f64, f32, tf32, bf16, f16)
+
+
+@register_pass
+@attrs.frozen
+class ConvertDtype(Pass):
+    """Gives every floating-point value the format `dtype`, and every 64-bit integer 32 bits.
+
+    All types change, those of function arguments and results too: whoever runs the compiled program converts at its
+    border. Constants and immutable parameters are converted once, rounded to nearest even; a converted parameter is a
+    new variable (`w` becomes `w.bf16`), since other programs may share the store. A finite number beyond the range of
+    `dtype` becomes the largest finite one of its sign (a mask of -3.4e38 must not become -inf). A mutable parameter
+    keeps its format, with casts behind what reads it and in front of what writes it. `convert-element-types` does the
+    same for a table of types of one's own, and for the formats of single operations.
+
+    What is computed in 64-bit integers from constants alone is folded first, with all its bits.
+
+    Assumes: other computed integers fit in 32 bits; integers of constants and parameters are checked, those of inputs
+    must be by the caller. Guarantees: no value has another float format than `dtype` (if given), none is i64 or ui64,
+    except what mutable parameters hold. Raises `IrError` naming the first integer that does not fit. Idempotent.
+    Cost: O(operations + elements converted).
+    Statistics: `values`, `constants` and `parameters` converted, `casts` made, `removed` (casts between formats that
+    have become one), `saturated` (numbers cut to the largest finite one).
+
+    dtype: f32, bf16 or f16; none keeps float formats.
+    """
+
+    name: ClassVar[str] = "convert-dtype"
+    promise: ClassVar[Promise] = Promise.FORMATS
+
+    dtype: Dtype | None = None
+
+    def run(self, program: Program) -> None:
+        elements = {i64: i32, ui64: ui32}
+        if self.dtype is not None:
+            elements |= dict.fromkeys(_FLOATS, ScalarType.of(self.dtype.value))
+        # What is folded before a number turns out not to fit is taken back.
+        folds = any(_computes_64_bits(op) and _is_of_constants(op) for op in program.module.walk())
+        with Snapshot.around(program, active=folds):
+            if folds:
+                ConstantFold().fold(program.module, program, _computes_64_bits)
+            retype(program, TypeConverter(elements), signatures=True, count=self.count, by=self.name)
+
+
+def _is_of_constants(op: Operation) -> bool:
+    """Whether it computes from constants alone, or nothing; what does may be folded."""
+    if isinstance(op, builtin.ConstantOp) or op.regions:
+        return False
+    return all(isinstance(value.defining_op, builtin.ConstantOp | pd.FullOp) for value in op.operands)
+
+
+def _computes_64_bits(op: Operation) -> bool:
+    """Whether it takes or gives some."""
+    kinds = [value.type for value in (*op.operands, *op.results)]
+    return any(isinstance(kind, RankedTensor) and kind.element in (i64, ui64) for kind in kinds)

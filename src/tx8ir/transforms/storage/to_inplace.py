@@ -1,0 +1,136 @@
+"""To in-place: operations write the storage of an operand that is dead."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from typing import ClassVar, cast
+
+import attrs
+
+from tx8ir.analysis import AliasAnalysis
+from tx8ir.core import Block, Builder, Operation, Program, RankedTensor, TensorType, Value, at_location
+from tx8ir.dialects import builtin, pd
+from tx8ir.passes import Pass, register_pass
+
+
+@register_pass
+@attrs.frozen
+class ToInplace(Pass):
+    """Uses `foo_` again where the storage it writes is dead and has the right type.
+
+    1. `v = to_vtensor(t)`, `r = foo(v, ...)`, `pd.assign_(t, r)` become `foo_(t, ...)`, if `r` has no other use and
+       nothing in between writes the storage of `t`.
+    2. `to_tensor(foo(x, ...))`, where `x` and the result of `foo` have no other use, becomes `foo_(to_tensor(x), ...)`:
+       from the end of a chain towards its start, as long as there is a `foo_`.
+
+    Assumes: nothing. Guarantees: neither pattern is left. Idempotent. Cost: n log n in the operations. Statistics:
+    `inplace`.
+    """
+
+    name: ClassVar[str] = "to-inplace"
+
+    def run(self, program: Program) -> None:
+        ops = list(program.module.walk())
+        writes: _Writes | None = None
+        for op in reversed(ops):
+            if isinstance(op, pd.Assign_Op):
+                writes = writes or _Writes(self.analyses.get(AliasAnalysis, program))
+                self.count("inplace", _write_where_it_was_read(op, writes, self.name))
+            elif isinstance(op, builtin.ToTensorOp):
+                self.count("inplace", _copy_earlier(op, self.name))
+
+
+class _Writes:
+    """Where in each block the operations are that write a storage; found on first sight, for the block as it was then.
+
+    An operation in place that takes the place of an `pd.assign_` writes the same storage there.
+    """
+
+    def __init__(self, analysis: AliasAnalysis) -> None:
+        self._analysis = analysis
+        self._positions: dict[Operation, int] = {}
+        self._places: dict[Block, dict[int | None, list[int]]] = {}  # None: what may write every storage
+
+    def is_between(self, first: Operation, last: Operation, tensor: Value) -> bool:
+        """Whether an operation behind `first` and in front of `last`, in one block, may write the storage of `tensor`.
+
+        O(log of the operations in the block), after O(operations) once for the block.
+        """
+        block = cast(Block, first.parent)
+        if block not in self._places:
+            self._places[block] = self._look(block)
+        places = self._places[block]
+        start, end = self._positions[first], self._positions[last]
+        for storage in (None, *self._analysis.storages(tensor)):
+            found = places.get(storage, ())
+            at = bisect_right(found, start)
+            if at < len(found) and found[at] < end:
+                return True
+        return False
+
+    def _look(self, block: Block) -> dict[int | None, list[int]]:
+        places: dict[int | None, list[int]] = {}
+        for position, op in enumerate(block):
+            self._positions[op] = position
+            effects = self._analysis.effects(op)
+            for storage in (None,) if effects.opaque else effects.writes:
+                places.setdefault(storage, []).append(position)
+        return places
+
+
+def _write_where_it_was_read(assign: pd.Assign_Op, writes: _Writes, by: str) -> int:
+    """Pattern 1 of the pass, ending in `assign`."""
+    compute = assign.value.defining_op
+    read = compute.operands[0].defining_op if compute is not None and compute.operands else None
+    inplace = pd.inplace_form(type(compute)) if compute is not None else None
+    if (
+        compute is None
+        or inplace is None
+        or not isinstance(read, builtin.ToVTensorOp)
+        or read.x is not assign.x
+        or not assign.value.has_one_use
+        or not read.parent is compute.parent is assign.parent
+    ):
+        return 0
+    if cast(RankedTensor, compute.results[0].type).to_tensor() is not assign.x.type:
+        return 0
+    if writes.is_between(read, assign, assign.x):
+        return 0
+    made: Operation = inplace.create(
+        [assign.x, *compute.operands[1:]], [assign.x.type], attributes=compute.attributes, location=compute.location
+    )
+    cast(Block, assign.parent).insert_before(made, assign)
+    assign.replace_with(made.results[0], by)
+    compute.erase(by)
+    if not read.out.has_uses:
+        read.erase(by)
+    return 1
+
+
+def _copy_earlier(copy: builtin.ToTensorOp, by: str) -> int:
+    """Pattern 2 of the pass: moves `copy` towards the start of the chain it ends; how many operations it passed."""
+    passed = 0
+    while True:
+        compute = copy.x.defining_op
+        inplace = pd.inplace_form(type(compute)) if compute is not None else None
+        if compute is None or inplace is None or not copy.x.has_one_use or compute.parent is not copy.parent:
+            return passed
+        x = compute.operands[0]
+        if not x.has_one_use or _is_shared(x) or x.type is not copy.x.type:
+            return passed
+        with at_location(copy.location), Builder.before(compute):
+            earlier = builtin.to_tensor(x)
+        made: Operation = inplace.create(
+            [earlier.out, *compute.operands[1:]], [earlier.out.type],
+            attributes=compute.attributes, location=compute.location,
+        )  # fmt: skip
+        cast(Block, compute.parent).insert_before(made, compute)
+        copy.replace_with(made.results[0], by)
+        compute.erase(by)
+        copy = earlier
+        passed += 1
+
+
+def _is_shared(value: Value) -> bool:
+    """Whether `value` lives on although it has no other use: a copy of it is needed in any case."""
+    return value.defining_op is None or isinstance(value.type, TensorType)

@@ -1,0 +1,256 @@
+"""`tx8ir opt`: what goes to stdout, to stderr and into files, how errors look, and the exit status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import ClassVar
+
+import attrs
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+import tx8ir
+from tx8ir.cli.app import app
+from tx8ir.core import IrError, Operation, Program
+from tx8ir.dialects import pd
+from tx8ir.passes import OperationPass, all_passes, all_pipelines, register_pass
+from tx8ir.passes import base as pass_base
+
+TWO_EXPS = """\
+module {
+  func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
+    %0 = "pd.exp"(%x) : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+    %1 = "pd.exp"(%x) : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+    %2 = "pd.add"(%0, %1) : (!pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+    return %2 : !pd.vtensor<4xf32>
+  }
+}
+"""
+
+SQUARE = """\
+func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
+  %0 = "pd.pow"(%x) {y = 2.0 : f64} : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+  %1 = "pd.pow"(%0) {y = 3.0 : f64} : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+  return %1 : !pd.vtensor<4xf32>
+}
+"""
+
+Opt = Callable[..., Result]
+Golden = Callable[[str, str], None]
+
+
+@attrs.frozen
+class ExpToTanh(OperationPass):
+    """A pass that is wrong."""
+
+    name: ClassVar[str] = "test-exp-to-tanh"
+
+    def run_on(self, root: Operation, program: Program) -> None:
+        for op in [op for op in root.walk() if isinstance(op, pd.ExpOp)]:
+            tanh = pd.tanh(op.x)
+            op.parent.insert_before(tanh, op)
+            op.replace_with([tanh.result])
+
+
+@attrs.frozen
+class NoAdd(OperationPass):
+    """A pass that cannot handle additions."""
+
+    name: ClassVar[str] = "test-no-add"
+
+    def run_on(self, root: Operation, program: Program) -> None:
+        for op in root.walk():
+            if isinstance(op, pd.AddOp):
+                raise IrError("additions are not supported", op)
+
+
+@pytest.fixture(autouse=True)
+def _registered() -> Iterator[None]:
+    before = dict(pass_base.all_passes())
+    for cls in (ExpToTanh, NoAdd):
+        register_pass(cls)
+    yield
+    pass_base._REGISTRY.clear()
+    pass_base._REGISTRY.update(before)
+
+
+@pytest.fixture
+def opt(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Opt:
+    """Runs `tx8ir opt` in a folder with `a.mlir` (two equal exps); `stdin=` is what it reads from there."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.mlir").write_text(TWO_EXPS)
+
+    def invoke(*arguments: str, stdin: str = "") -> Result:
+        return CliRunner().invoke(app, ["opt", *arguments], input=stdin, catch_exceptions=False)
+
+    return invoke
+
+
+def shown(result: Result) -> str:
+    return f"status {result.exit_code}\n--- stdout\n{result.stdout}--- stderr\n{result.stderr}"
+
+
+# --- input and output
+
+
+def test_a_file_is_printed_after_the_passes(opt: Opt, golden: Golden) -> None:
+    golden(shown(opt("a.mlir", "--passes", "canonicalize,func.func(cse)")), "cli_opt/passes.txt")
+
+
+def test_stdin_and_no_passes(opt: Opt) -> None:
+    for arguments in (["-"], []):
+        result = opt(*arguments, stdin=TWO_EXPS)
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert str(tx8ir.parse(result.stdout)) == str(tx8ir.parse(TWO_EXPS))
+
+
+def test_the_result_goes_into_a_file(opt: Opt, tmp_path: Path) -> None:
+    result = opt("a.mlir", "-p", "cse", "-o", "b.mlir")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert (tmp_path / "b.mlir").read_text() == opt("a.mlir", "-p", "cse").stdout
+
+
+def test_locations_are_printed_on_request(opt: Opt) -> None:
+    result = opt("a.mlir", "--passes", "cse", "--locations")
+    assert 'loc(fused<"cse">["a.mlir":3:10, "a.mlir":4:10])' in result.stdout
+
+
+def test_a_file_is_split_and_each_part_stands_alone(opt: Opt, golden: Golden) -> None:
+    text = f"{TWO_EXPS}// -----\n{SQUARE}// -----  \n{TWO_EXPS}"
+    golden(shown(opt("--split-input-file", "-p", "canonicalize,cse", stdin=text)), "cli_opt/split.txt")
+
+
+def test_without_splitting_the_marker_is_a_comment(opt: Opt) -> None:
+    assert opt("-p", "cse", stdin=f"// -----\n{TWO_EXPS}").exit_code == 0
+
+
+# --- what can be watched
+
+
+def test_print_after_change(opt: Opt, golden: Golden) -> None:
+    golden(shown(opt("a.mlir", "-p", "canonicalize,func.func(cse),dce", "--print-after-change")), "cli_opt/change.txt")
+
+
+def test_print_ir_after_all(opt: Opt, golden: Golden) -> None:
+    golden(shown(opt("a.mlir", "-p", "canonicalize,cse", "--print-ir-after-all")), "cli_opt/after_all.txt")
+
+
+def test_print_diff(opt: Opt, golden: Golden) -> None:
+    golden(opt("a.mlir", "-p", "canonicalize,cse", "--print-diff").stderr, "cli_opt/diff.txt")
+
+
+def test_timing_statistics_and_counts_are_tables_on_stderr(opt: Opt) -> None:
+    result = opt("a.mlir", "-p", "canonicalize,func.func(cse)", "--timing", "--statistics", "--op-counts")
+    assert result.exit_code == 0
+    tx8ir.parse(result.stdout).verify()
+    assert [line.split()[-1] for line in result.stderr.splitlines()[:5]] == [
+        "pass",
+        "canonicalize",
+        "func.func(cse)",
+        "cse",
+        "total",
+    ]
+    assert "cse\n       1  merged" in result.stderr
+    assert "cse in func.func @main: 4 -> 3 operations (pd.exp -1)" in result.stderr
+
+
+# --- questions
+
+
+def test_list_names_every_pass_with_options_and_patterns(opt: Opt) -> None:
+    lines = opt("--list").stdout.splitlines()
+    titles = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
+    assert [title.partition(" (")[0] for title in titles] == [*all_pipelines(), *all_passes()]
+    assert "loop-invariant-motion (licm)" in titles
+    assert "    max-rewrites=none  an integer or none: the bound on rewrites, an error when hit;" in "\n".join(lines)
+    assert any(line.startswith("    patterns: add_zero, ") for line in lines)
+
+
+def test_explain_says_why_for_each_operation_of_the_kind(opt: Opt) -> None:
+    result = opt("--explain", "pow_two", stdin=SQUARE)
+    assert result.exit_code == 0
+    first, second, place = result.stdout.splitlines()
+    assert first == "pow_two matches pd.pow"
+    assert second.startswith("pow_two does not match pd.pow: the root: ")
+    assert "expected not (op.y != 2.0 or _element(op.out) is None), found op = pd.pow" in second
+    assert place == '  at loc("<stdin>":3:8)'
+
+
+def test_explain_says_when_there_is_nothing_to_explain(opt: Opt) -> None:
+    assert opt("a.mlir", "--explain", "pow_two").stdout == (
+        "pow_two: the program has no operation that it is for (pd.pow)\n"
+    )
+
+
+# --- status and errors
+
+
+def test_check_accepts_what_keeps_the_answers(opt: Opt) -> None:
+    result = opt("a.mlir", "-p", "canonicalize,cse,dce", "--check")
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert result.stdout.count("pd.exp") == 1
+
+
+def test_check_refuses_what_does_not_with_status_1_and_a_small_example(opt: Opt) -> None:
+    result = opt("a.mlir", "-p", "cse,test-exp-to-tanh", "--check")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert "test-exp-to-tanh" in result.stderr
+    assert "pd.exp" in result.stderr
+
+
+def test_check_holds_each_pass_to_its_promise_or_to_the_one_that_is_chosen(opt: Opt) -> None:
+    assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check").exit_code == 0
+    assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check", "--promise", "bits").exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "arguments"),
+    [
+        ("syntax", TWO_EXPS.replace('"pd.add"(%0, %1)', '"pd.add"(%0, %9)'), ["-p", "cse"]),
+        ("invalid", TWO_EXPS.replace("-> !pd.vtensor<4xf32> {", "-> !pd.vtensor<5xf32> {"), ["-p", "cse"]),
+        ("pass", TWO_EXPS, ["-p", "cse,test-no-add"]),
+        ("pipeline", TWO_EXPS, ["-p", "cse{x=1}"]),
+        ("nested", TWO_EXPS, ["-p", "cse,func.func(cse,nhwc)"]),
+    ],
+)
+def test_errors_point_at_the_place(opt: Opt, golden: Golden, name: str, text: str, arguments: list[str]) -> None:
+    result = opt(*arguments, stdin=text)
+    assert (result.exit_code, result.stdout) == (2, "")
+    golden(result.stderr, f"cli_opt/error_{name}.txt")
+
+
+def test_an_error_in_one_part_is_at_its_line_in_the_file_and_the_others_go_on(opt: Opt) -> None:
+    bad = TWO_EXPS.replace('"pd.add"(%0, %1)', '"pd.add"(%0, %9)')
+    result = opt("--split-input-file", "-p", "cse", stdin=f"{TWO_EXPS}// -----\n{bad}// -----\n{SQUARE}")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("<stdin>:14:")
+    assert result.stdout.count("func.func @main") == 2
+    later = opt("--split-input-file", "-p", "test-no-add", stdin=f"{SQUARE}// -----\n{TWO_EXPS}")
+    assert later.exit_code == 2
+    assert later.stderr.startswith("<stdin>:11:")
+
+
+def test_an_invalid_program_passes_without_verification(opt: Opt) -> None:
+    text = TWO_EXPS.replace("-> !pd.vtensor<4xf32> {", "-> !pd.vtensor<5xf32> {")
+    assert opt("-p", "cse", "--no-verify-each", stdin=text).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["missing.mlir"], "missing.mlir: expected a file of IR text, found nothing there"),
+        (["a.mlir", "--explain", "no_such"], "no pattern is named 'no_such'; patterns are add_zero, "),
+        (["a.mlir", "-o", "no/such/folder"], "No such file or directory"),
+        (["missing.onnx"], "no such file: missing.onnx"),
+        (["b.onnx", "--split-input-file"], "--split-input-file is for IR text; b.onnx is none"),
+    ],
+)
+def test_wrong_requests_are_one_line_and_status_2(opt: Opt, arguments: list[str], message: str) -> None:
+    result = opt(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith("error: ")
+    assert message in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

@@ -1,0 +1,191 @@
+"""The fuzzer: it finds what is wrong with passes that it knows nothing about, and the same every time."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tx8ir
+from support.faulty import FAULTY
+from tx8ir.core import Program
+from tx8ir.dialects import pd
+from tx8ir.testing import FuzzResult, assert_preserves, fuzz
+from tx8ir.testing.cases.mutation import Material, all_templates, empty_program, from_template, instance_of_shape
+from tx8ir.testing.cases.mutation.templates import Template
+from tx8ir.testing.fuzzing.session import Session
+from tx8ir.testing.guidance.extraction import read_pass
+
+HARD = ("cancels_across_a_write", "casts_change_signs", "named_by_address", "does_not_end")
+"""Passes that are wrong about few programs, which need thousands; and two that take their time for each, which are
+found in `test_what_a_pass_may_not_do_besides_changing_answers`."""
+
+
+@pytest.mark.parametrize("name", [name for name in FAULTY if name not in HARD])
+def test_a_faulty_pass_is_found(name: str) -> None:
+    found = fuzz(FAULTY[name], examples=1000, reduce=False)
+    assert not found.passed, str(found)
+    assert found.tested
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(1, 6))
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_faulty_pass_is_found_with_any_seed(name: str, seed: int) -> None:
+    assert not fuzz(FAULTY[name], examples=10_000, seed=seed, reduce=False).passed
+
+
+def test_the_counterexample_is_reduced_and_its_script_fails_in_the_same_way(tmp_path: Path) -> None:
+    found = fuzz(FAULTY["clamp_bounds_exchanged"], examples=1000).counterexample
+    assert found is not None
+    assert found.operations <= 3
+    script = tmp_path / "again.py"
+    script.write_text(found.script)
+    paths = f"{Path(tx8ir.__file__).parent.parent}:{Path(__file__).parents[2]}"
+    again = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env={"PYTHONPATH": paths})
+    assert "changes an answer" in again.stderr
+
+
+# --- the same every time ---------------------------------------------------------------------------------------------
+
+
+def shown(result: FuzzResult) -> tuple[Any, ...]:
+    """What two runs must have in common."""
+    found = result.counterexample
+    text = None if found is None else (str(found.program), str(found.failure))
+    return result.programs, result.changed, result.runs, dict(result.coverage.ops), result.coverage.reached, text
+
+
+@pytest.mark.parametrize("pass_", ["cse", FAULTY["cast_there_and_back"]], ids=["right", "wrong"])
+@pytest.mark.parametrize("make", [ThreadPoolExecutor, ProcessPoolExecutor])
+def test_an_executor_finds_the_same(pass_: Any, make: Callable[[int], Any]) -> None:
+    fuzz(pass_, examples=80, seed=3, reduce=False)  # tables that the pass fills once for each process are full then
+    alone = fuzz(pass_, examples=80, seed=3, reduce=False)
+    with make(2) as executor:
+        together = fuzz(pass_, examples=80, seed=3, reduce=False, executor=executor)
+    assert shown(alone) == shown(together)
+
+
+def test_another_seed_tries_other_programs() -> None:
+    assert shown(fuzz("cse", examples=40, seed=1)) != shown(fuzz("cse", examples=40, seed=2))
+
+
+def test_a_pass_that_another_process_cannot_have_is_refused() -> None:
+    def inner(program: Program) -> None:
+        pass
+
+    with ProcessPoolExecutor(1) as executor, pytest.raises(TypeError, match="inner cannot be sent to another process"):
+        fuzz(inner, examples=10, executor=executor)
+
+
+# --- what counts as tested -------------------------------------------------------------------------------------------
+
+
+def test_a_pass_that_changes_nothing_is_not_tested() -> None:
+    def idle(program: Program) -> None:
+        pass
+
+    result = fuzz(idle, examples=50)
+    assert result.passed
+    assert not result.tested
+    assert str(result).startswith("not tested: idle changed none of 50 programs")
+    with pytest.raises(AssertionError, match="not tested: idle changed none of 50 programs"):
+        assert_preserves(idle, examples=50)
+
+
+def test_a_right_pass_passes_and_says_what_was_tried() -> None:
+    result = fuzz("cse", examples=150)
+    assert result.passed
+    assert result.tested
+    assert result.changed > 10
+    assert result.coverage.reached > 100
+    assert sum(result.coverage.wirings.values()) > 10
+    assert "passed" in str(result.table)
+    assert "programs keep their answers" in str(result)
+
+
+def test_programs_may_be_given() -> None:
+    programs = [tx8ir.parse(TWO_SUBTRACTIONS.replace("2x3", f"{n}x3")) for n in (1, 2, 4)]
+    result = assert_preserves("cse", programs=programs, changed=1)
+    assert (result.programs, result.changed) == (3, 3)
+
+
+TWO_SUBTRACTIONS = """
+module {
+  func.func @main(%x: !pd.vtensor<2x3xf32>, %y: !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32> {
+    %0 = "pd.subtract"(%x, %y) : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %1 = "pd.subtract"(%x, %y) : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    %2 = "pd.add"(%0, %1) : (!pd.vtensor<2x3xf32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
+    return %2 : !pd.vtensor<2x3xf32>
+  }
+}
+"""
+
+
+# --- each kind of failure --------------------------------------------------------------------------------------------
+
+
+def test_what_a_pass_may_not_do_besides_changing_answers() -> None:
+    calls: list[int] = []
+
+    def remembers(program: Program) -> None:
+        for op in [op for op in program.module.walk() if isinstance(op, pd.ReluOp)]:
+            calls.append(1)
+            op.replace_with(pd.abs(op.x) if False else op.x) if len(calls) % 2 else None
+
+    def writes_weights(program: Program) -> None:
+        for variable in program.weights.values():
+            array = variable.data
+            array[...] = 1  # pyright: ignore[reportIndexIssue]  an array
+
+    kinds = {
+        remembers: {"nondeterministic", "answer"},
+        writes_weights: {"answer"},
+        FAULTY["does_not_end"]: {"hang"},
+        FAULTY["named_by_address"]: {"nondeterministic"},
+    }
+    for pass_, expected in kinds.items():
+        found = fuzz(pass_, examples=600, reduce=False).counterexample
+        assert found is not None, pass_
+        assert found.failure.kind in expected
+
+
+# --- reading a pass --------------------------------------------------------------------------------------------------
+
+
+def test_operations_numbers_and_rules_are_read_from_a_pass() -> None:
+    read = read_pass(FAULTY["average_of_padding"]).direction
+    assert read.ops == {"pd.pool2d"}
+    assert ("pooling_type", "avg") in read.attributes
+    rules = read_pass(FAULTY["twice_a_value_of_any_constant"])
+    assert [rule.name for rule in rules.rules] == ["double"]
+    assert rules.direction.ops == {"pd.multiply", "pd.add"}
+    assert 2.0 in rules.direction.numbers
+
+
+def test_the_shape_that_code_asks_for_is_read_and_built() -> None:
+    session = Session(FAULTY["cancels_across_a_write"], None)
+    (shape,) = session.shapes
+    built = [instance_of_shape(shape, random.Random(seed), session.material) for seed in range(20)]
+    texts = [str(program) for program in built if program is not None]
+    assert len(texts) > 10
+    assert any(text.count("builtin.get_parameter") == 2 and "pd.subtract" in text for text in texts)
+
+
+@pytest.mark.parametrize("template", all_templates(), ids=lambda t: t.__name__)
+def test_a_template_mostly_writes_a_valid_program(template: Template) -> None:
+    made = [from_template(template, empty_program(), random.Random(seed), Material()) for seed in range(20)]
+    assert sum(program is not None for program in made) >= 15
+
+
+def test_a_pass_that_cannot_be_read_is_no_error() -> None:
+    assert read_pass(print).direction.ops == frozenset()
+    namespace: dict[str, Any] = {}
+    exec("def typed_in(program):\n    return 7.5", namespace)
+    assert 7.5 in read_pass(namespace["typed_in"]).direction.numbers

@@ -1,0 +1,232 @@
+"""What the judge lets pass, and what not: numbers at the ends of fp64, constants in other formats, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tx8ir
+from tx8ir.core import Builder, DenseAttr, Program, ScalarType, StrAttr, UnsupportedError, bf16, f16, f32
+from tx8ir.dialects import builtin, pd
+from tx8ir.testing import Promise, check, check_outputs, observe
+from tx8ir.testing.cases import small_scope
+from tx8ir.testing.guidance.direction import Direction
+from tx8ir.testing.passes.rounding import Allowance, makes_nan, rounding_allowances
+
+Array: TypeAlias = NDArray[Any]
+
+EXP_BY_SUM = """
+module {
+  func.func @main(%x: !pd.vtensor<1x1xf64>) -> !pd.vtensor<1x1xf64> {
+    %0 = "pd.exp"(%x) : (!pd.vtensor<1x1xf64>) -> !pd.vtensor<1x1xf64>
+    %1 = "pd.sum"(%0) {axis = array<i64: 1>, keepdim = false} : (!pd.vtensor<1x1xf64>) -> !pd.vtensor<1xf64>
+    %2 = "pd.reciprocal"(%1) : (!pd.vtensor<1xf64>) -> !pd.vtensor<1xf64>
+    %3 = "pd.multiply"(%0, %2) : (!pd.vtensor<1x1xf64>, !pd.vtensor<1xf64>) -> !pd.vtensor<1x1xf64>
+    return %3 : !pd.vtensor<1x1xf64>
+  }
+}
+"""
+RECIPROCAL = """
+module {
+  func.func @main(%x: !pd.vtensor<3xf32>) -> !pd.vtensor<3xf32> {
+    %0 = "pd.exp"(%x) : (!pd.vtensor<3xf32>) -> !pd.vtensor<3xf32>
+    %1 = "pd.reciprocal"(%x) : (!pd.vtensor<3xf32>) -> !pd.vtensor<3xf32>
+    %2 = "pd.multiply"(%0, %1) : (!pd.vtensor<3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<3xf32>
+    return %2 : !pd.vtensor<3xf32>
+  }
+}
+"""
+SCALED_KEYS = """
+module {
+  func.func @main(%q: !pd.vtensor<1x2xf32>, %v: !pd.vtensor<1x1xf32>) -> !pd.vtensor<1x1xf32> {
+    %0 = "builtin.constant"() {value = dense<[0.0]> : !pd.vtensor<1xf32>} : () -> !pd.vtensor<1xf32>
+    %1 = "pd.multiply"(%0, %q) : (!pd.vtensor<1xf32>, !pd.vtensor<1x2xf32>) -> !pd.vtensor<1x2xf32>
+    %2 = "pd.matmul"(%q, %1) {transpose_x = false, transpose_y = true}
+      : (!pd.vtensor<1x2xf32>, !pd.vtensor<1x2xf32>) -> !pd.vtensor<1x1xf32>
+    %3 = "pd.softmax"(%2) {axis = -1 : i64} : (!pd.vtensor<1x1xf32>) -> !pd.vtensor<1x1xf32>
+    %4 = "pd.matmul"(%3, %v) {transpose_x = false, transpose_y = false}
+      : (!pd.vtensor<1x1xf32>, !pd.vtensor<1x1xf32>) -> !pd.vtensor<1x1xf32>
+    return %4 : !pd.vtensor<1x1xf32>
+  }
+}
+"""
+CONSTANTS = """
+module {
+  func.func @main(%x: !pd.vtensor<2xf32>) -> (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) {
+    %0 = "builtin.constant"() {value = dense<[0.1, 0.3]> : !pd.vtensor<2xf32>} : () -> !pd.vtensor<2xf32>
+    %1 = "pd.multiply"(%x, %0) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    %2 = "builtin.constant"() {value = dense<[0.5, 3.0]> : !pd.vtensor<2xf32>} : () -> !pd.vtensor<2xf32>
+    %3 = "pd.multiply"(%x, %2) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    return %1, %3 : !pd.vtensor<2xf32>, !pd.vtensor<2xf32>
+  }
+}
+"""
+SUM = """
+module {
+  func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<f32> {
+    %0 = "pd.sum"(%x) {axis = array<i64: 0>, keepdim = false} : (!pd.vtensor<4xf32>) -> !pd.vtensor<f32>
+    return %0 : !pd.vtensor<f32>
+  }
+}
+"""
+WIDE_INPUT = """
+module {
+  func.func @main(%x: !pd.vtensor<1x1xui64>) -> !pd.vtensor<1x1xui64> {
+    return %x : !pd.vtensor<1x1xui64>
+  }
+}
+"""
+WRITTEN_INPUT = """
+module {
+  func.func @main(%x: !pd.tensor<2xi64>) {
+    %0 = "pd.scale_"(%x) {bias = 1.0 : f64, bias_after_scale = true, scale = 1.0 : f64}
+      : (!pd.tensor<2xi64>) -> !pd.tensor<2xi64>
+    return
+  }
+}
+"""
+
+
+def allowance(text: str, x: Array) -> Allowance | None:
+    program = tx8ir.parse(text)
+    return rounding_allowances(program, observe(program, {"arg0": x}), {"arg0": x}).get("result 'result0'")
+
+
+def stored(format: ScalarType, change: float = 1.0) -> Callable[[Program], None]:
+    """A function that stores constants in a format, times a number."""
+
+    def store(program: Program) -> None:
+        for op in list(program.module.walk()):
+            if isinstance(op, builtin.ConstantOp):
+                value = op.attributes["value"]
+                assert isinstance(value, DenseAttr)
+                number = (value.value * change).astype(format.dtype)
+                with Builder.before(op):
+                    new = pd.cast(builtin.constant(value=number), dtype=f32)
+                op.replace_with(new)
+
+    return store
+
+
+def test_nothing_is_owed_where_fp64_ends_on_the_way() -> None:
+    """exp(x) / sum exp(x) is 1; in fp64 it is NaN, which is no exact result."""
+    assert check(tx8ir.parse(EXP_BY_SUM), "recognize-softmax", inputs={"arg0": np.full((1, 1), 1e14)}).passed
+    found = allowance(EXP_BY_SUM, np.full((1, 1), 1e14))
+    assert found is not None
+    assert not found.is_judged
+    found = allowance(EXP_BY_SUM, np.full((1, 1), -1e14))  # 0 / 0 in fp64
+    assert found is not None
+    assert not found.is_judged
+
+
+def test_a_pass_may_take_it_that_no_nan_arises() -> None:
+    """Of a row with an infinity, exp(x) / sum exp(x) makes NaN and zeros, softmax(x) NaN."""
+    text = EXP_BY_SUM.replace("1x1x", "1x2x")
+    inputs = {"arg0": np.array([[np.inf, 1.0]])}
+    assert check(tx8ir.parse(text), "recognize-softmax", inputs=inputs).passed
+    assert not check(tx8ir.parse(text), "recognize-softmax", inputs=inputs, promise=Promise.ROUNDING).passed
+    assert makes_nan(tx8ir.parse(text), inputs)
+    assert not makes_nan(tx8ir.parse(text), {"arg0": np.array([[np.nan, 1.0]])})  # it was there before
+    beside = {"arg0": np.array([[np.nan, 1.0], [1.0, np.inf]])}
+    assert makes_nan(tx8ir.parse(text.replace("1x2x", "2x2x").replace("<1xf64>", "<2xf64>")), beside)
+
+
+def test_infinities_and_nan_that_are_exact_have_to_stay_beside_numbers_that_round() -> None:
+    found = allowance(RECIPROCAL, np.float32([0.0, np.nan, 1.5]))
+    assert found is not None
+    assert found.is_judged.all()
+    assert found.admits(np.float32([np.inf, np.nan, np.exp(1.5) / 1.5])).all()
+    assert found.admits(np.float32([-np.inf, np.inf, 0.0])).tolist() == [False, False, False]
+    assert found.admits(np.float32([1.0, 1.0, np.nan])).tolist() == [False, False, False]
+
+
+def test_attention_does_not_overflow_where_scaled_keys_do_not() -> None:
+    inputs = {"arg0": np.float32([[1.8446742974197924e19, -9.2e18]]), "arg1": np.float32([[1.0]])}
+    assert check(tx8ir.parse(SCALED_KEYS), "recognize-attention", inputs=inputs).passed
+
+
+@pytest.mark.parametrize("format", [bf16, f16], ids=str)
+def test_formats_of_constants_may_change_and_their_values_as_far_as_these_round(format: ScalarType) -> None:
+    program = tx8ir.parse(CONSTANTS)
+    assert check(program, stored(format), promise=Promise.FORMATS).passed
+    assert not check(program, stored(format, 1.25), promise=Promise.FORMATS, reduce=False).passed
+    assert not check(program, stored(f32, 1.00001), promise=Promise.FORMATS, reduce=False).passed
+    assert not check(program, stored(format), promise=Promise.ROUNDING, reduce=False).passed
+
+
+def test_nothing_is_owed_where_terms_of_a_sum_overflow_in_another_order() -> None:
+    """BLAS may hide it: 3e38 * -3e38 is infinite in f32, and no NaN beside -inf in fp64."""
+    found = allowance(SUM, np.float32([3e38, -3e38, 3e38, -3e38]))
+    assert found is not None
+    assert not found.is_judged
+    found = allowance(SUM, np.float32([1e30, -np.inf, 1.0, 2.0]))
+    assert found is None or found.is_judged
+
+
+def test_whole_numbers_of_inputs_fit_into_new_formats() -> None:
+    inputs = {"arg0": np.array([[2**64 - 1]], np.uint64)}
+    assert check(tx8ir.parse(WIDE_INPUT), "convert-dtype", inputs=inputs).passed
+
+
+def test_constants_that_fit_into_the_new_format_have_to_stay() -> None:
+    text = CONSTANTS.replace("0.1, 0.3", "0.25, 0.5")
+    assert check(tx8ir.parse(text), stored(bf16), promise=Promise.FORMATS).passed
+    assert not check(tx8ir.parse(text), stored(bf16, 1 + 2**-7), promise=Promise.FORMATS, reduce=False).passed
+
+
+def test_a_pass_may_refuse_a_program_and_leave_it_as_it_is() -> None:
+    program = tx8ir.parse(WRITTEN_INPUT)
+    assert check(program, "convert-element-types").passed
+
+    def refuses_too_late(program: Program) -> None:
+        program.main.set_attribute("seen", StrAttr("yes"))
+        raise UnsupportedError("not this one")
+
+    found = check(program, refuses_too_late, reduce=False).counterexample
+    assert found is not None
+    assert found.failure.kind == "error"
+
+
+def test_small_programs_of_a_direction_leave_out_samples_that_no_operation_takes() -> None:
+    direction = Direction(ops=frozenset({"pd.softmax"}), attributes=(("axis", (-1, 1, 1, 1)),))
+    assert next(small_scope.programs(direction)).ops == ("pd.softmax",)
+
+
+CENTRED_BY_MORE_ROWS = """
+module {
+  func.func @main(%x: !pd.vtensor<1x1xf32>) -> !pd.vtensor<2x1xf32> {
+    %0 = "pd.mean"(%x) {axis = array<i64>, keepdim = false} : (!pd.vtensor<1x1xf32>) -> !pd.vtensor<f32>
+    %1 = "pd.expand"(%0) {shape = array<i64: 2, 1>} : (!pd.vtensor<f32>) -> !pd.vtensor<2x1xf32>
+    %2 = "pd.subtract"(%x, %1) : (!pd.vtensor<1x1xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x1xf32>
+    %3 = "pd.rms_norm"(%2, %1) {begin_norm_axis = 0 : i64, epsilon = 1.0e-06 : f64}
+      : (!pd.vtensor<2x1xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<2x1xf32>
+    return %3 : !pd.vtensor<2x1xf32>
+  }
+}
+"""
+OVERFLOWING = """
+module {
+  func.func @main(%x: !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> {
+    %0 = "pd.multiply"(%x, %x) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    %1 = "pd.subtract"(%0, %0) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
+    return %1 : !pd.vtensor<2xf32>
+  }
+}
+"""
+
+
+def test_a_mean_that_has_more_rows_than_what_it_centres_is_no_layer_norm() -> None:
+    assert check(tx8ir.parse(CENTRED_BY_MORE_ROWS), "recognize-layer-norm").passed
+
+
+def test_compiled_numbers_are_not_compared_where_the_program_overflows() -> None:
+    program, inputs = tx8ir.parse(OVERFLOWING), {"arg0": np.float32([1e30, 1.0])}
+    right, wrong = (
+        check_outputs(program, inputs, {"result0": np.float32(numbers)}) for numbers in ([np.nan, 0.0], [np.nan, 1.0])
+    )
+    assert right.passed
+    assert not wrong.passed

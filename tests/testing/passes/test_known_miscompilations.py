@@ -1,0 +1,55 @@
+"""Passes that are wrong, each in a way that real compilers have been: the oracle catches every one.
+
+The same 500 programs are tried on each; the first that it gets wrong is reduced, and must end as a handful of
+operations. The table of all of them: ``python -m support.known_miscompilations``.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from support.known_miscompilations import BANK, BrokenPass, draw_programs, measure
+from support.known_miscompilations.__main__ import main
+
+PROGRAMS = 500
+SMALL = 5
+"""Operations of a reduced program, but for those below."""
+
+LARGER = {
+    # a loop or a branch, and what is inside it
+    "both_branches_run": 8,
+    "cse_across_mutation": 8,
+    "cse_across_blocks": 6,
+    "effectful_loop_dropped": 7,
+    "loop_carried_alias_forgotten": 8,
+    "loop_carried_value_forgotten": 6,
+    "loop_peeled_once_too_often": 6,
+    "loop_run_at_least_once": 8,
+    "loop_values_assigned_one_by_one": 8,
+    "read_forwarded_past_an_alias": 6,
+    "read_forwarded_past_control_flow": 8,
+    "read_hoisted_out_of_a_loop": 8,
+    "write_hoisted_out_of_a_loop": 8,
+    "yields_of_a_branch_exchanged": 8,
+}
+
+
+def test_the_bank_is_large_and_says_what_is_wrong() -> None:
+    assert len(BANK) >= 75
+    assert len({broken.name for broken in BANK}) == len(BANK)
+    assert all(len(broken.mistake) > 20 for broken in BANK)
+
+
+@pytest.mark.parametrize("broken", BANK, ids=lambda broken: broken.name)
+def test_a_broken_pass_is_caught_and_reduced(broken: BrokenPass) -> None:
+    """Caught as what it is, another answer or an invalid program; an exception of the pass would not count."""
+    measured = measure(broken, draw_programs(broken.features, PROGRAMS), all=False)
+    assert measured.found is not None, f"{broken.name} got {PROGRAMS} programs right"
+    assert measured.found.failure.stage.subject is broken.run
+    assert measured.found.failure.kind == broken.shows_as
+    assert measured.found.operations <= LARGER.get(broken.name, SMALL), str(measured.found)
+
+
+def test_the_table_counts_what_is_not_caught(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(0) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == f"0 of {len(BANK)} broken passes caught within 0 programs"

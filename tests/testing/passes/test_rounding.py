@@ -1,0 +1,112 @@
+"""How far results may be off after a pass that keeps values up to rounding."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tx8ir
+from tx8ir.core import Builder, Program
+from tx8ir.dialects import pd
+from tx8ir.target.formats import BF16, F16, F32, Format
+from tx8ir.testing import Promise, check, draw_inputs, observe
+from tx8ir.testing.passes.rounding import rounding_allowances, ulps
+
+THROUGH_A_VARIABLE = """
+module {
+  func.func @main(%x: !pd.vtensor<3xf32>) -> (!pd.vtensor<f32>, !pd.vtensor<3xf32>) {
+    %0 = "pd.sum"(%x) {axis = array<i64: 0>, keepdim = false} : (!pd.vtensor<3xf32>) -> !pd.vtensor<f32>
+    "builtin.set_parameter"(%0) {name = "w"} : (!pd.vtensor<f32>) -> ()
+    %1 = "builtin.get_parameter"() {name = "w"} : () -> !pd.vtensor<f32>
+    %2 = "pd.relu"(%x) : (!pd.vtensor<3xf32>) -> !pd.vtensor<3xf32>
+    return %1, %2 : !pd.vtensor<f32>, !pd.vtensor<3xf32>
+  }
+}
+"""
+SUM = """
+module {
+  func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<f32> {
+    %0 = "pd.sum"(%x) {axis = array<i64: 0>, keepdim = false} : (!pd.vtensor<4xf32>) -> !pd.vtensor<f32>
+    return %0 : !pd.vtensor<f32>
+  }
+}
+"""
+SOFTMAX = """
+module {
+  func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
+    %0 = "pd.softmax"(%x) {axis = 0} : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+    return %0 : !pd.vtensor<4xf32>
+  }
+}
+"""
+
+
+def test_what_was_rounded_on_its_way_through_a_variable_may_be_off() -> None:
+    program = tx8ir.parse(THROUGH_A_VARIABLE)
+    program.weights.add("w", np.float32(0), is_mutable=True)
+    inputs = draw_inputs(program, 0)
+    allowed = rounding_allowances(program, observe(program, inputs), inputs)
+    assert allowed["result 'result0'"].bound > 0
+    assert "result 'result1'" not in allowed  # relu rounds nothing
+
+
+def test_a_sum_of_cancelling_terms_may_be_off_by_units_of_its_terms() -> None:
+    program = tx8ir.parse(SUM)
+    alike, cancelling = (
+        rounding_allowances(program, observe(program, {"arg0": x}), {"arg0": x})["result 'result0'"]
+        for x in (np.float32([1, 2, 3, 4]), np.float32([1e8, 1, -1e8, 1]))
+    )
+    assert 0 < alike.bound < 1e-4
+    assert 1 < cancelling.bound < 1e3
+
+
+def test_nothing_is_owed_where_the_program_itself_overflows() -> None:
+    program = tx8ir.parse(SUM)
+    x = np.float32([3e38, 3e38, -3e38, -3e38])
+    allowed = rounding_allowances(program, observe(program, {"arg0": x}), {"arg0": x})["result 'result0'"]
+    assert allowed.exact == 0
+    assert not allowed.is_judged
+    nan = np.float32([np.nan, 1, 2, 3])
+    allowed = rounding_allowances(program, observe(program, {"arg0": nan}), {"arg0": nan}).get("result 'result0'")
+    assert allowed is None  # has to stay a NaN
+
+
+def naive_softmax(program: Program) -> None:
+    """exp(x) / sum exp(x): equal but for rounding, until exp overflows."""
+    for op in list(program.module.walk()):
+        if isinstance(op, pd.SoftmaxOp):
+            with Builder.before(op):
+                e = pd.exp(op.x)
+                new = pd.divide(e, pd.sum(e, axis=(0,), keepdim=True))
+            op.replace_with(new)
+
+
+def reversed_sum(program: Program) -> None:
+    """Sums in another order."""
+    for op in list(program.module.walk()):
+        if isinstance(op, pd.SumOp):
+            with Builder.before(op):
+                parts = pd.split(op.x, sections=(1, 1, 1, 1), axis=0).results
+                parts = [pd.reshape(p, shape=()) for p in parts]
+                new = pd.add(pd.add(pd.add(parts[3], parts[2]), parts[1]), parts[0])
+            op.replace_with(new)
+
+
+def test_a_softmax_that_overflows_is_found_on_large_inputs() -> None:
+    found = check(tx8ir.parse(SOFTMAX), naive_softmax, promise=Promise.ROUNDING, reduce=False).counterexample
+    assert found is not None
+    assert found.failure.kind == "answer"
+
+
+def test_a_sum_in_another_order_keeps_values_up_to_rounding() -> None:
+    assert check(tx8ir.parse(SUM), reversed_sum, promise=Promise.ROUNDING).passed
+    assert not check(tx8ir.parse(SUM), reversed_sum, promise=Promise.BITS, reduce=False).passed
+
+
+@pytest.mark.parametrize("format", [F32, F16, BF16], ids=str)
+def test_units_in_the_last_place_are_the_distance_to_the_next_number(format: Format) -> None:
+    numbers = np.array([0.0, 1.0, 1.5, -3.0, 1e-3, 2.0 ** (2 - (1 << (format.exponent_bits - 1)) - 3), 1000.0])
+    stored = numbers.astype(format.dtype)
+    away = np.nextafter(stored, np.where(stored < 0, -np.inf, np.inf).astype(format.dtype))
+    expected = np.abs(away.astype(np.float64) - stored.astype(np.float64))
+    assert ulps(stored.astype(np.float64), format).tolist() == expected.tolist()
