@@ -316,6 +316,8 @@ class _Worker:
         for number in range(self.task.count if ways else 0):
             way = ways[(self.task.seed + number) % len(ways)]
             program = way(self.rng, material)
+            if program is not None and self.rng.random() < 0.2:
+                program = with_equal_extents(program, self.rng, material) or program
             if program is not None and number % 3 == 2:
                 program = mutate(program, self.rng, material) or program
             if program is not None:

@@ -14,47 +14,23 @@ import builtins
 import functools
 import inspect
 import itertools
-import random
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType, ModuleType, UnionType
-from typing import Any, Final, TypeAlias, cast
+from typing import Any, Final, cast
 
 import attrs
 
-from tx8ir.core import Op, Operation
-from tx8ir.dialects import builtin
-from tx8ir.rewriting.declarative import Node, Number, Pattern, Var
+from tx8ir.core import Op
+from tx8ir.testing.terms import DEPTH, Classes, OpTerm, ValueTerm
 
-_DEPTH = 5
-"""How deep calls of helpers are followed, and how deep the tree of a program is."""
+_PARTS = 8
+"""So many parts of a list are looked at, at most."""
 _STEPS = 20_000
 """How many expressions are looked at, at most."""
 _CONSTANT: Final = re.compile(r"const|splat|number|scalar|literal|fold|folded|filled|uniform", re.IGNORECASE)
 """Functions of such names ask a value which number it is."""
-
-
-@attrs.define(eq=False)
-class OpTerm:
-    """An operation: what it may be, and what its operands and attributes were asked."""
-
-    kinds: dict[type[Any], None] = attrs.field(factory=dict[type[Any], None])
-    operands: dict[str | int, ValueTerm] = attrs.field(factory=lambda: dict[str | int, ValueTerm]())
-    every: ValueTerm | None = None
-    attributes: dict[str, list[Any]] = attrs.field(factory=lambda: dict[str, list[Any]]())
-    result: ValueTerm | None = None
-    is_inner: bool = False
-
-
-@attrs.define(eq=False)
-class ValueTerm:
-    """A value: what made it, and whether it was asked for its number."""
-
-    maker: OpTerm | None = None
-    is_number: bool = False
-    numbers: list[float] = attrs.field(factory=list[float])
-    same: list[ValueTerm] = attrs.field(factory=lambda: list[ValueTerm]())
 
 
 @attrs.frozen(eq=False)
@@ -78,9 +54,6 @@ class _Each:
     """A list of which every part is the same term."""
 
     part: Any
-
-
-Classes: TypeAlias = Mapping[str, type[Operation]]
 
 
 def shapes(
@@ -178,8 +151,10 @@ class _Frame:
         elif isinstance(node, ast.AnnAssign):
             self.bind(node.target, self.value(node.value))
         elif isinstance(node, ast.For):
-            self.bind(node.target, self.part(self.value(node.iter)))
-            self.block([*node.body, *node.orelse])
+            for part in self.parts(self.value(node.iter)):
+                self.bind(node.target, part)
+                self.block(node.body)
+            self.block(node.orelse)
         elif isinstance(node, ast.While | ast.If):
             self.value(node.test)
             self.block([*node.body, *node.orelse])
@@ -235,6 +210,14 @@ class _Frame:
             parts = cast("Sequence[Any]", value)
             return parts[index] if -len(parts) <= index < len(parts) else None
         return self.part(value)
+
+    def parts(self, value: Any) -> Sequence[Any]:
+        """The parts of a list that is written out; otherwise what stands for each."""
+        if isinstance(value, tuple | list):
+            terms = [v for v in cast("Sequence[Any]", value) if _is_term(v)]
+            if len(terms) > 1:
+                return terms[:_PARTS]
+        return [self.part(value)]
 
     def part(self, value: Any) -> Any:
         """What stands for each part of a list."""
@@ -351,11 +334,16 @@ class _Frame:
         return None
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Any:
-        for part in node.generators:
-            self.bind(part.target, self.part(self.value(part.iter)))
-            for test in part.ifs:
+        first, *others = node.generators
+        made: list[Any] = []
+        for value in self.parts(self.value(first.iter)):
+            self.bind(first.target, value)
+            for part in others:
+                self.bind(part.target, self.part(self.value(part.iter)))
+            for test in [test for part in node.generators for test in part.ifs]:
                 self.value(test)
-        return _Each(self.value(node.elt))
+            made.append(self.value(node.elt))
+        return _Each(made[0]) if len(made) == 1 else tuple(made)
 
     _ListComp = _GeneratorExp = _SetComp = _comprehension
 
@@ -414,7 +402,7 @@ class _Frame:
         if name in ("walk", "ops", "body"):
             return _Each(self.reader.op([k for g in given for k in _classes(g)]))
         function = getattr(callee, "__func__", callee)
-        if isinstance(function, FunctionType) and self.depth < _DEPTH and self.reader.own(function.__module__):
+        if isinstance(function, FunctionType) and self.depth < DEPTH and self.reader.own(function.__module__):
             return self.enter(function, given, named, node)
         value = next((g for g in given if isinstance(g, ValueTerm)), None)
         if value is not None and _CONSTANT.search(name):
@@ -500,98 +488,3 @@ def _tree(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
         return found[0]
     lambdas = [n for n in ast.walk(parsed) if isinstance(n, ast.Lambda)]
     return lambdas[0] if len(lambdas) == 1 else None
-
-
-# --- patterns ---------------------------------------------------------------------------------------------------------
-
-
-class ParameterVar(Var):
-    """The value of a variable of the program."""
-
-    __slots__ = ()
-
-
-def as_pattern(
-    root: OpTerm, rng: random.Random, concrete: Callable[[Iterable[type[Any]]], Sequence[str]], classes: Classes
-) -> Node:
-    """A pattern for one choice of what the operations may be.
-
-    Args:
-        root: the operation at the end.
-        rng: chooses.
-        concrete: the names of the operations that are of some kinds.
-        classes: all operations, by name.
-
-    Raises:
-        ValueError: an operation of no known kind.
-    """
-    return _Choice(rng, concrete, classes).node(root, 0)
-
-
-class _Choice:
-    def __init__(
-        self, rng: random.Random, concrete: Callable[[Iterable[type[Any]]], Sequence[str]], classes: Classes
-    ) -> None:
-        self.rng = rng
-        self.concrete = concrete
-        self.classes = classes
-        self.made: dict[int, Pattern] = {}
-        self.count = itertools.count()
-
-    def node(self, term: OpTerm, depth: int) -> Node:
-        names = self.concrete(term.kinds) if term.kinds else ()
-        asked = {name for name in term.operands if isinstance(name, str)} | set(term.attributes)
-        fitting = [n for n in names if asked <= _fields(self.classes[n])]
-        if not names:
-            raise ValueError("an operation of no known kind")
-        cls = self.classes[self.rng.choice(fitting or list(names))]
-        fields = [f.name for f in cls.definition.operands] if issubclass(cls, Op) else []
-        operands: list[Pattern] = []
-        last = max(
-            [i for i, f in enumerate(fields) if f in term.operands or i in term.operands],
-            default=-1,
-        )
-        if term.every is not None:
-            last = max(last, min(1, len(fields) - 1))
-        for index in range(last + 1):
-            value = term.operands.get(fields[index]) or term.operands.get(index)
-            if value is None and term.every is not None:
-                self.made.pop(id(term.every), None)
-                operands.append(self.value(term.every, depth + 1, fresh=True))
-            else:
-                operands.append(Var(f"v{next(self.count)}") if value is None else self.value(value, depth + 1))
-        fixed = [f.name for f in cls.definition.operands if f.count == "one"] if issubclass(cls, Op) else []
-        while len(operands) > len(fixed) and isinstance(operands[-1], Var) and self.rng.random() < 0.4:
-            operands.pop()  # an optional one
-        chosen: dict[str, Any] = {}
-        own = _fields(cls)
-        for name, values in term.attributes.items():
-            if name in own and self.rng.random() < 0.6:
-                chosen[name] = self.rng.choice(values)
-        return Node(cls, *operands, attributes=chosen, commutative=False)
-
-    def value(self, term: ValueTerm, depth: int, *, fresh: bool = False) -> Pattern:
-        if term.same and self.rng.random() < 0.5:
-            term = self.rng.choice(term.same)
-        if not fresh and id(term) in self.made:
-            return self.made[id(term)]
-        pattern: Pattern
-        if term.maker is not None and builtin.GetParameterOp in term.maker.kinds:
-            pattern = ParameterVar(f"w{next(self.count)}")
-        elif term.maker is not None and term.maker.kinds and depth < _DEPTH and self.rng.random() < 0.93:
-            try:
-                pattern = self.node(term.maker, depth)
-            except ValueError:
-                pattern = Var(f"v{next(self.count)}")
-        elif term.is_number and self.rng.random() < 0.85:
-            pattern = Number(f"n{next(self.count)}")
-        else:
-            pattern = Var(f"v{next(self.count)}")
-        self.made[id(term)] = pattern
-        return pattern
-
-
-def _fields(cls: type[Operation]) -> set[str]:
-    if not issubclass(cls, Op):
-        return set()
-    return {f.name for f in (*cls.definition.operands, *cls.definition.attributes)}

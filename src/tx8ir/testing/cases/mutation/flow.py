@@ -7,7 +7,8 @@ the pass under test is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from tx8ir.core import (
     Block,
@@ -33,10 +34,14 @@ _COUNTER = VTensorType((), i32)
 
 def equal_or_nearly_equal_sides(draft: Draft) -> Sequence[Value]:
     """A branch whose sides are the same, differ in an attribute, an operand or what they yield, or one is empty."""
+    compares = draft.perhaps()
+    if compares and draft.perhaps():
+        draft.type = draft.type.with_shape(draft.rng.choice(((), (1,))))
     x, y = draft.input(), draft.input()
     if draft.perhaps(0.4):
-        y = x if draft.perhaps(0.2) else draft.number(draft.rng.choice(draft.material.numbers), _of(x), _shape(x))
-    condition = draft.condition() if draft.perhaps(0.5) else _comparison(draft, x, y)
+        value = 0.0 if draft.perhaps(0.3) else draft.rng.choice(draft.material.numbers)
+        y = x if draft.perhaps(0.2) else draft.number(value, _of(x), _shape(x))
+    condition = _comparison(draft, x, y) if compares else draft.condition()
     third = draft.input() if draft.perhaps() else y
     written: list[Operation] = []
     given: list[Value] = []
@@ -65,14 +70,25 @@ def equal_or_nearly_equal_sides(draft: Draft) -> Sequence[Value]:
 
 def _comparison(draft: Draft, x: Value, y: Value) -> Value:
     """A comparison of scalars of two values; where they have more elements, of all of them."""
-    kind = draft.rng.choice((pd.equal, pd.less_than, pd.greater_than, pd.greater_equal, pd.not_equal, pd.less_equal))
+    named = [name for name in _COMPARISONS if name in draft.material.direction.ops]
+    kind = _COMPARISONS[draft.rng.choice(named if named and draft.perhaps(0.8) else list(_COMPARISONS))]
     with draft.at(draft.block):
         found = kind(x, y).out
         type_ = found.type
         assert isinstance(type_, RankedTensor)
-        if type_.rank == 0:
+        if type_.num_elements == 1 and (not type_.rank or draft.perhaps()):
             return found
         return pd.cast(pd.min(pd.cast(found, dtype=i32)), dtype=i1).out
+
+
+_COMPARISONS: Final[Mapping[str, Callable[[Value, Value], Any]]] = {
+    "pd.equal": pd.equal,
+    "pd.not_equal": pd.not_equal,
+    "pd.less_than": pd.less_than,
+    "pd.less_equal": pd.less_equal,
+    "pd.greater_than": pd.greater_than,
+    "pd.greater_equal": pd.greater_equal,
+}
 
 
 def nested(draft: Draft) -> Sequence[Value]:

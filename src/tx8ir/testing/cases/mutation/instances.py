@@ -41,11 +41,11 @@ from tx8ir.dialects.samples import Sample
 from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, ResultOf, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint
 from tx8ir.testing.guidance.extraction import op_classes
-from tx8ir.testing.guidance.shapes import OpTerm, ParameterVar, as_pattern
 from tx8ir.testing.inputs import draw_array
+from tx8ir.testing.terms import OpTerm, ParameterVar, as_pattern
 
 from .fitting import NUMBERS, Material, adapted, attribute_values, fitted_to, new_operand, samples
-from .values import add_input, add_results, number, telling_numbers, values_before, variable
+from .values import add_input, add_results, number, stretched, telling_numbers, values_before, variable
 
 _SHAPES = ((2, 3), (2, 2), (3,), (), (1, 2, 3), (2, 2, 2), (1, 2, 3, 3), (2, 4), (1, 3), (1,))
 _ELEMENTS = (f32, f32, f32, f16, bf16, i32, i8, i64, ui8)
@@ -245,6 +245,8 @@ class _Instance:
         elif isinstance(pattern, ParameterVar):
             value = variable(self.program, self.at, wanted, rng, mutable=rng.random() < 0.5)
         elif pattern is not None and isinstance(pattern, Var):
+            if others and wanted.rank and rng.random() < 0.3:
+                wanted = stretched(wanted, rng)
             value = add_input(self.program, self._allowed(pattern, wanted))
         else:
             domain = sample.operands[place].domain

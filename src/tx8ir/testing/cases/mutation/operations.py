@@ -27,7 +27,17 @@ from tx8ir.testing.reduction.tensor_types import infer_again
 
 from .fitted import fitted
 from .fitting import Material, attribute_values, grow
-from .values import add_input, add_results, insertion_points, is_tensor, number, operations, values_before, variable
+from .values import (
+    add_input,
+    add_results,
+    insertion_points,
+    is_tensor,
+    number,
+    operations,
+    stretched,
+    values_before,
+    variable,
+)
 
 _ELEMENTS = (f32, f16, bf16, i32)
 
@@ -169,8 +179,7 @@ def other_source(program: Program, rng: random.Random, material: Material) -> bo
         return False
     how = rng.random()
     if how > 0.6 and type_.rank:
-        shape = [1 if rng.random() < 0.5 else extent for extent in type_.shape]
-        type_ = type_.with_shape(shape if rng.random() < 0.5 else shape[1:])
+        type_ = stretched(type_, rng)
     value = _source(program, op, type_, rng, material)
     op.set_operand(index, value)
     return True

@@ -156,6 +156,12 @@ def entry(program: Program) -> Block:
     return program.main.body.blocks[0]
 
 
+def stretched(type_: RankedTensor, rng: random.Random) -> RankedTensor:
+    """A type that broadcasts to this one: of its last axes, some of them of one element."""
+    shape = [1 if rng.random() < 0.4 else extent for extent in type_.shape]
+    return type_.with_shape(shape[rng.randrange(len(shape)) if shape and rng.random() < 0.5 else 0 :])
+
+
 @functools.cache
 def telling_numbers(element: ScalarType) -> tuple[float, ...]:
     """Numbers at which arithmetic in a format changes: powers of two, odd numbers, the ends, and subnormal ones."""
