@@ -9,10 +9,19 @@ import argparse
 import time
 
 from support.mutants import MUTANTS, half
-from tx8ir.testing.fuzzing import fuzz
+from tx8ir.testing.fuzzing import FuzzResult, fuzz
 
 _OTHERS = 6
-"""A mutant is fuzzed until so many different failures are found."""
+"""A mutant is fuzzed until so many different failures are found, if none of them is a wrong answer."""
+
+
+class _Caught(Exception):
+    """A wrong answer was found."""
+
+
+def _stop_at_an_answer(result: FuzzResult) -> None:
+    if any(found.failure.kind == "answer" for found in result.counterexamples):
+        raise _Caught(result)
 
 
 def main() -> int:
@@ -25,27 +34,31 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="names of mutants")
     given = parser.parse_args()
     bank = [m for m in (half(given.half) if given.half else MUTANTS) if not given.only or m.name in given.only]
-    caught = 0
+    count = 0
     for mutant in bank:
         started = time.process_time()
-        result = fuzz(
-            mutant.pass_,
-            seconds=given.seconds,
-            examples=given.examples,
-            seed=given.seed,
-            promise=mutant.promise,
-            failures=_OTHERS,
-            reduce=False,
-            clock=time.process_time,
-        )
+        try:
+            result = fuzz(
+                mutant.pass_,
+                seconds=given.seconds,
+                examples=given.examples,
+                seed=given.seed,
+                promise=mutant.promise,
+                failures=_OTHERS,
+                reduce=False,
+                clock=time.process_time,
+                progress=_stop_at_an_answer,
+            )
+        except _Caught as caught:
+            result = caught.args[0]
         cpu = time.process_time() - started
         kinds = [found.failure.kind for found in result.counterexamples]
-        caught += "answer" in kinds
+        count += "answer" in kinds
         said = "caught" if "answer" in kinds else kinds[0] if kinds else "missed"
         counts = f"{result.programs:6} programs {result.changed:5} changed {cpu:6.1f} s of CPU time"
         print(f"{mutant.name:45} {said:10} {counts}", flush=True)
-    share = caught / len(bank)
-    print(f"{caught} of {len(bank)} caught ({share:.1%})")
+    share = count / len(bank)
+    print(f"{count} of {len(bank)} caught ({share:.1%})")
     return 0 if share >= 0.95 else 1
 
 

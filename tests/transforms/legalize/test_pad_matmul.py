@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f32, i8, i32, parse
+from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f32, i8, i32, parse, ui4
 from tx8ir.dialects import pd
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError, PassManager
@@ -96,6 +96,7 @@ DEFAULTS: list[tuple[Any, tuple[int, int, int], tuple[int, int, int]]] = [
     (f32, (5, 40, 48), (5, 40, 64)),
     (f32, (6, 49, 47), (8, 64, 47)),
     (f32, (8, 64, 128), (8, 64, 128)),
+    (ui4, (13, 100, 50), (16, 100, 50)),  # a packed format has no channel block
 ]
 
 

@@ -37,7 +37,8 @@ class PadMatmulPattern(RewritePattern[pd.MatmulOp]):
         if x is None or y is None or out is None:
             return False
         (m_of_x, k_of_x), (k_of_y, n_of_y) = op.x_axes, op.y_axes
-        block = out.element.format.block
+        format = out.element.format
+        block = 1 if format.bits < 8 else format.block  # a packed format has none: no extent is too short for it
         m, n, k = (block if size is None else size for size in self.blocks)
         add_m = 0 if m_of_x is None else self._missing(x.shape[m_of_x], m)
         add_n = 0 if n_of_y is None else self._missing(y.shape[n_of_y], n)
