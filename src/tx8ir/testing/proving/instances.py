@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -29,13 +29,14 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import pd
 from tx8ir.rewriting import RewritePattern, rewrite_greedily
-from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, ResultOf, Rule, Var
+from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint
 from tx8ir.testing.cases.mutation.fitting import NUMBERS, attribute_values, samples
 from tx8ir.testing.cases.mutation.instances import empty_program
 from tx8ir.testing.cases.mutation.values import add_input, add_results
 from tx8ir.testing.guidance.direction import Direction
 from tx8ir.testing.guidance.extraction import op_classes, read_pass
+from tx8ir.testing.pattern_builder import PatternBuilder, holds
 
 from .choices import Choices, every_way
 from .scalars import ProofError, is_constant, is_elementwise
@@ -150,40 +151,18 @@ class _Writer:
         self.numbers = tuple(dict.fromkeys(str(float(x)) for x in (*NUMBERS, 3.0, *direction.numbers)))
         self.values: dict[str, Value] = {}
         self.attributes: dict[str, Any] = {}
-        self.chosen: dict[OneOf, Pattern] = {}
+        self.builder = PatternBuilder(choices.pick, self._node)
 
     # --- a declarative rule ------------------------------------------------------------------------------------------
 
     def matching(self, left: Node | OneOf) -> Operation:
         """What the left side of a rule describes; the root of it."""
-        root = self._choose(left)
-        assert isinstance(root, Node)
-        ops: dict[Node, Operation] = {}
-        work: list[tuple[Node, bool]] = [(root, False)]
-        while work:
-            node, is_ready = work.pop()
-            if node in ops:
-                continue
-            operands = [self._choose(p) for p in node.operands]
-            if not is_ready:
-                inner = [p.node if isinstance(p, ResultOf) else p for p in operands]
-                work += [(node, True), *((p, False) for p in reversed(inner) if isinstance(p, Node))]
-                continue
-            ops[node] = self._node(node, [self._operand(node, i, p, ops) for i, p in enumerate(operands)])
-        return ops[root]
+        return self.builder.build(left)
 
-    def _choose(self, pattern: Pattern) -> Pattern:
-        while isinstance(pattern, OneOf):
-            if pattern not in self.chosen:
-                self.chosen[pattern] = self.choices.pick(pattern.patterns)
-            pattern = self.chosen[pattern]
-        return pattern
-
-    def _operand(self, node: Node, place: int, pattern: Pattern, ops: Mapping[Node, Operation]) -> Value:
-        if isinstance(pattern, Node):
-            return ops[pattern].result
-        if isinstance(pattern, ResultOf):
-            return ops[pattern.node].results[pattern.index]
+    def _operand(self, node: Node, place: int, pattern: Pattern) -> Value:
+        made = self.builder.value(pattern)
+        if made is not None:
+            return made
         assert isinstance(pattern, Var | Number | Constant)
         if pattern.name in self.values:
             return self.values[pattern.name]
@@ -198,7 +177,8 @@ class _Writer:
             self.values[pattern.name] = value
         return value
 
-    def _node(self, node: Node, operands: Sequence[Value]) -> Operation:
+    def _node(self, node: Node, patterns: Sequence[Pattern]) -> Operation:
+        operands = [self._operand(node, place, pattern) for place, pattern in enumerate(patterns)]
         kinds = _kinds(node)
         fitting = [kind for kind in kinds if is_elementwise(kind) or is_constant(kind)]
         if not fitting:
@@ -221,7 +201,7 @@ class _Writer:
         if not isinstance(wanted, Constraint):
             return wanted
         known = [*self._attribute_values(kind, key), *map(float, self.numbers), True, False, 0, 1, 2, -1]
-        allowed = [value for value in known if _holds((wanted,), value)]
+        allowed = [value for value in known if holds((wanted,), value)]
         if not allowed:
             raise IrError(f"no value of attribute {key!r} is known that the constraint allows")
         return self.choices.pick(allowed)
@@ -265,7 +245,7 @@ class _Writer:
         return add_input(self.program, VTensorType((), element))
 
     def _number(self, constraints: Sequence[Constraint], element: ScalarType) -> Value:
-        numbers = [x for x in map(float, self.numbers) if _is_number_of(x, element) and _holds(constraints, x)]
+        numbers = [x for x in map(float, self.numbers) if _is_number_of(x, element) and holds(constraints, x)]
         if not numbers:
             raise IrError("no number is known that the constraints allow")
         with Builder.before(self.at):
@@ -315,10 +295,3 @@ def _is_number_of(x: float, element: ScalarType) -> bool:
 
 def _always(_: Any) -> bool:
     return True
-
-
-def _holds(constraints: Sequence[Constraint], subject: Any) -> bool:
-    try:
-        return all(c.holds(subject) for c in constraints)
-    except Exception:  # not about things of this kind
-        return False

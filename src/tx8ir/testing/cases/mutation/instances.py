@@ -38,10 +38,11 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, func
 from tx8ir.dialects.samples import Sample
-from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, ResultOf, Rule, Var
+from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint
 from tx8ir.testing.guidance.extraction import op_classes
 from tx8ir.testing.inputs import draw_array
+from tx8ir.testing.pattern_builder import PatternBuilder, holds
 from tx8ir.testing.terms import OpTerm, ParameterVar, as_pattern
 
 from .fitting import NUMBERS, Material, adapted, attribute_values, fitted_to, new_operand, samples
@@ -137,41 +138,20 @@ class _Instance:
         element = rng.choice(material.elements or _ELEMENTS) if rng.random() < 0.5 else rng.choice(_ELEMENTS)
         self.usual = VTensorType(rng.choice(_SHAPES), element)
         self.uses_samples = rng.random() < 0.5
-        self.ops: dict[Node, Operation] = {}
+        self.builder = PatternBuilder(rng.choice, self._operation)
         self.values: dict[str, Value] = {}
         self.attributes: dict[str, Any] = {}
-        self.choices: dict[OneOf, Pattern] = {}
         self.formats: dict[str, ScalarType] = {}
 
     def build(self, left: Node | OneOf) -> Operation:
         """The root. Raises IrError when something does not fit."""
-        root = self._chosen(left)
-        assert isinstance(root, Node)
-        work: list[tuple[Node, bool]] = [(root, False)]
-        while work:
-            node, is_ready = work.pop()
-            if node in self.ops:
-                continue
-            if is_ready:
-                self.ops[node] = self._operation(node)
-                continue
-            work.append((node, True))
-            inner = [self._chosen(p) for p in node.operands]
-            work += [(p.node if isinstance(p, ResultOf) else p, False) for p in inner if isinstance(p, Node | ResultOf)]
-        return self.ops[root]
+        return self.builder.build(left)
 
-    def _chosen(self, pattern: Pattern) -> Pattern:
-        while isinstance(pattern, OneOf):
-            if pattern not in self.choices:
-                self.choices[pattern] = self.rng.choice(pattern.patterns)
-            pattern = self.choices[pattern]
-        return pattern
-
-    def _operation(self, node: Node) -> Operation:
+    def _operation(self, node: Node, operands: Sequence[Pattern]) -> Operation:
         rng = self.rng
         name = rng.choice(_names(node))
         sample = _sample(name, rng)
-        patterns: list[Pattern | None] = [self._chosen(p) for p in node.operands]
+        patterns: list[Pattern | None] = [*operands]
         swaps = node.commutative if node.commutative is not None else len(patterns) == 2
         if swaps and len(patterns) >= 2 and rng.random() < 0.3 and "Commutative" in str(op_classes()[name].info.traits):
             patterns[:2] = patterns[1::-1]
@@ -209,10 +189,9 @@ class _Instance:
         return self.program.main.body.block.args
 
     def _known(self, pattern: Pattern | None) -> Value | None:
-        if isinstance(pattern, Node):
-            return self.ops[pattern].result
-        if isinstance(pattern, ResultOf):
-            return self.ops[pattern.node].results[pattern.index]
+        made = self.builder.value(pattern)
+        if made is not None:
+            return made
         return self.values.get(pattern.name) if isinstance(pattern, Var | Number | Constant) and pattern.name else None
 
     def _leaf(self, pattern: Pattern | None, sample: Sample, place: int, others: Sequence[Value]) -> Value:
@@ -231,7 +210,7 @@ class _Instance:
                 data = draw_array(generator, wanted.shape, wanted.element.format, flavour)
                 with Builder.before(self.at):
                     return self._named(pattern, builtin.ConstantOp(value=data).out)  # pyright: ignore[reportArgumentType]
-            numbers = [x for x in known if _holds(pattern.constraints, x)]
+            numbers = [x for x in known if holds(pattern.constraints, x)]
             if not numbers:
                 raise IrError("no number is known that the constraints allow")
             shape = rng.choice([(), (), wanted.shape, (1,)])
@@ -263,7 +242,7 @@ class _Instance:
         """That type, or one that the constraints of the pattern allow."""
         types = [wanted, *(wanted.with_shape(shape) for shape in _SHAPES)]
         types += [t.with_element(element) for t in types[:3] for element in dict.fromkeys(_ELEMENTS)]
-        return next((t for t in types if _holds(pattern.constraints, Block([t]).args[0])), wanted)
+        return next((t for t in types if holds(pattern.constraints, Block([t]).args[0])), wanted)
 
     def _attribute(self, op: str, key: str, wanted: Any) -> Any:
         """A value that the pattern allows; None where it leaves the choice to the sample."""
@@ -278,7 +257,7 @@ class _Instance:
             return wanted
         known = [*attribute_values(op).get(key, ()), *_defaults(op, key), *self.material.numbers]
         known += [*sorted(self.material.words), True, False, 0, 1, 2, -1, -2, None]
-        allowed = [value for value in known if _holds((wanted,), value)]
+        allowed = [value for value in known if holds((wanted,), value)]
         return self.rng.choice(allowed) if allowed else None
 
 
@@ -299,10 +278,3 @@ def _defaults(op: str, key: str) -> list[Any]:
     cls = op_classes()[op]
     fields = cls.definition.attributes if issubclass(cls, Op) else ()
     return [f.default for f in fields if f.name == key]
-
-
-def _holds(constraints: Sequence[Constraint], subject: Any) -> bool:
-    try:
-        return all(c.holds(subject) for c in constraints)
-    except Exception:  # not about things of this kind
-        return False
