@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal, TypeAlias
 
 import attrs
@@ -220,19 +221,41 @@ def input_sets(program: Program, seed: int = 0, *, many: bool = False) -> Iterat
     Raises:
         IrError: see `draw_inputs`.
     """
+    return (make() for make in _sets(program, seed, many))
+
+
+def some_input_sets(program: Program, seed: int, first: int, others: int) -> tuple[InputSet, ...]:
+    """The first of `input_sets`, and some of the others, which `seed` chooses; only these are made.
+
+    Raises what `input_sets` raises.
+    """
+    found = tuple(_sets(program, seed, False))
+    rest = found[first:]
+    chosen = random.Random(seed).sample(rest, min(len(rest), others))
+    return tuple(make() for make in (*found[:first], *chosen))
+
+
+def _sets(program: Program, seed: int, many: bool) -> Iterator[Callable[[], InputSet]]:
     operations = sum(1 for _ in program.module.walk())
-    return itertools.islice(_sets(_Inputs(program, seed), many), max(_FEWEST, _WORK // operations))
+    return itertools.islice(_all_sets(_Inputs(program, seed), many), max(_FEWEST, _WORK // operations))
 
 
-def _sets(inputs: _Inputs, many: bool) -> Iterator[InputSet]:
-    def drawn(flavour: Flavour, extent: int = EXTENTS[0]) -> dict[str, Array]:
-        entropy = FLAVOURS.index(flavour)
-        return inputs.make(entropy, lambda _, shape, format, rng: draw_array(rng, shape, format, flavour), extent)
+def _all_sets(inputs: _Inputs, many: bool) -> Iterator[Callable[[], InputSet]]:
+    def drawn(flavour: Flavour, extent: int = EXTENTS[0]) -> InputSet:
+        def maker(_: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:
+            return draw_array(rng, shape, format, flavour)
 
-    yield InputSet("ordinary", drawn("ordinary"))
+        return InputSet(
+            "mixed" if flavour == "mixed" else "ordinary", inputs.make(FLAVOURS.index(flavour), maker, extent)
+        )
+
+    def made(kind: Kind, maker: _Maker) -> InputSet:
+        return InputSet(kind, inputs.make(0, maker))
+
+    yield partial(drawn, "ordinary")
     if not inputs.types:
         return
-    yield InputSet("mixed", drawn("mixed"))
+    yield partial(drawn, "mixed")
     scales: tuple[tuple[Kind, _Maker], ...] = (
         ("large", _large),
         ("large", _with_large_products),
@@ -240,12 +263,11 @@ def _sets(inputs: _Inputs, many: bool) -> Iterator[InputSet]:
         ("offset", _offset),
         ("cancelling", _cancelling),
     )
-    for kind, maker in scales:
-        yield InputSet(kind, inputs.make(0, maker))
+    yield from (partial(made, kind, maker) for kind, maker in scales)
     if inputs.is_dynamic:
-        yield from (InputSet("ordinary", drawn("ordinary", extent)) for extent in EXTENTS[1:])
+        yield from (partial(drawn, "ordinary", extent) for extent in EXTENTS[1:])
     for numbers in (7, 17)[: 1 + many]:
-        yield from (InputSet("paired", inputs.make(0, t)) for t in _tilings(inputs.most_elements(), numbers))
+        yield from (partial(made, "paired", tiling) for tiling in _tilings(inputs.most_elements(), numbers))
 
 
 @attrs.frozen

@@ -32,7 +32,7 @@ from tx8ir.testing.cases.mutation import (
     with_equal_extents,
 )
 from tx8ir.testing.cases.stored import StoredProgram
-from tx8ir.testing.inputs import InputSet, input_sets
+from tx8ir.testing.inputs import InputSet, input_sets, some_input_sets
 from tx8ir.testing.passes.counterexample import Kind
 from tx8ir.testing.passes.coverage import Point, Tracer
 from tx8ir.testing.passes.judge import MAX_STEPS, Verdict, judge
@@ -56,6 +56,8 @@ _FIRST_SETS = 7
 """Sets of inputs that every program is evaluated on: one of each kind but for the pairs of special numbers."""
 _MORE_SETS = 8
 """How many of the others a program is evaluated on that is like one that was evaluated on all."""
+_PRINTED = 0.2
+"""How many of the programs that a pass changed are printed and parsed; also those with other operations than before."""
 _EDITS = 6
 """For one neighbour that is tried, so many are looked at, at most."""
 _NEW_PAIRS = 3
@@ -195,6 +197,7 @@ class _Worker:
         self._shapes: set[tuple[str, ...]] = set()
         self._evaluated: set[tuple[str, ...]] = set(task.evaluated)
         self._features: set[int] = set(task.features)
+        self._printed: set[str] = set()
 
     def run(self) -> Outcome:
         sources: Mapping[SourceName, Any] = {
@@ -272,6 +275,7 @@ class _Worker:
                 lambda: self._sets(program, seed),
                 watch=self.tracer.run,
                 max_steps=MAX_STEPS if is_given else _MAX_STEPS,
+                has_text=is_given or self._is_new_text(program),
             )
         except (EvaluationError, IrError):
             if is_given:
@@ -280,16 +284,21 @@ class _Worker:
         self.outcome.runs += verdict.runs
         return verdict
 
+    def _is_new_text(self, program: Program) -> bool:
+        """Whether it has operations of which no program was printed and parsed in this task, or is one of a share."""
+        names = {op.name for op in program.module.walk()}
+        is_new = not names <= self._printed
+        self._printed |= names
+        return is_new or self.rng.random() < _PRINTED
+
     def _sets(self, program: Program, seed: int) -> Sequence[InputSet]:
         """All sets of inputs for the first program of a shape, some for those that are like it."""
-        sets = tuple(input_sets(program, seed))
         shape = _shape(program)
-        if shape not in self._evaluated:
-            self._evaluated.add(shape)
-            self.outcome.evaluated.add(shape)
-            return sets
-        first, others = sets[:_FIRST_SETS], sets[_FIRST_SETS:]
-        return (*first, *random.Random(seed).sample(others, min(len(others), _MORE_SETS)))
+        if shape in self._evaluated:
+            return some_input_sets(program, seed, _FIRST_SETS, _MORE_SETS)
+        self._evaluated.add(shape)
+        self.outcome.evaluated.add(shape)
+        return tuple(input_sets(program, seed))
 
     # --- sources ---------------------------------------------------------------------------------------------------
 

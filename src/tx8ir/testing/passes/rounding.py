@@ -250,7 +250,9 @@ class Perturbation:
         if not _is_float(value):
             return value
         up = self._rng.integers(0, 2, value.shape, np.int8) * 2 - 1
-        return np.asarray(value + np.where(value == 0, 0.0, up * ulps(value, format)))
+        # About one unit: of two numbers that cancel, both moved by exactly one would cancel in every other run.
+        units = up * self._rng.uniform(0.75, 1.25, value.shape)
+        return np.asarray(value + np.where(value == 0, 0.0, units * ulps(value, format)))
 
     def _left_open(self, value: RuntimeValue, size: RuntimeValue, format: Format) -> RuntimeValue:
         """`value`, but NaN or any finite number, by turns, where the sum of the magnitudes is too large."""

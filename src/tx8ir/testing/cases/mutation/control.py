@@ -32,22 +32,17 @@ TRIPS = 3
 
 def branch(program: Program, rng: random.Random, material: Material) -> bool:
     """Some operations inside an `scf.if` on a new input; on the other side, other values of the types they give."""
-    picked = _some_operations(program, rng)
+    picked = _some_with_others(program, rng)
     if picked is None:
         return False
-    ops, given = picked
-    at = ops[-1].next_op
-    assert at is not None
-    others = [_other_value(ops[0], v.type) for v in given]
-    if any(v is None for v in others):
-        return False
+    ops, given, others, at = picked
     condition = add_input(program, VTensorType((), i1))
     inside, outside = Block(), Block()
     _move(ops, inside)
     with Builder.at_end(inside):
         scf.YieldOp(given)
     with Builder.at_end(outside):
-        scf.YieldOp([v for v in others if v is not None])
+        scf.YieldOp(others)
     regions = [Region([inside]), Region([outside])]
     if rng.random() < 0.3:
         regions.reverse()
@@ -90,16 +85,10 @@ def choose(program: Program, rng: random.Random, material: Material) -> bool:
 
 def loop(program: Program, rng: random.Random, material: Material) -> bool:
     """Some operations inside an `scf.while` of 0 to 3 rounds that carries what they give."""
-    picked = _some_operations(program, rng)
+    picked = _some_with_others(program, rng)
     if picked is None:
         return False
-    ops, given = picked
-    at = ops[-1].next_op
-    assert at is not None
-    first = [_other_value(ops[0], v.type) for v in given]
-    if any(v is None for v in first):
-        return False
-    inits = [v for v in first if v is not None]
+    ops, given, inits, at = picked
     trips = float(rng.randrange(TRIPS + 1))
     with Builder.before(ops[0]):
         zero = pd.full(shape=(), value=0.0, dtype=i32).out
@@ -190,6 +179,20 @@ def _some_operations(program: Program, rng: random.Random) -> tuple[list[Operati
 
     given: list[Value] = [r for op in chosen for r in op.results if any(is_outside(user) for user in r.users)]
     return chosen, given
+
+
+def _some_with_others(
+    program: Program, rng: random.Random
+) -> tuple[list[Operation], list[Value], list[Value], Operation] | None:
+    """Some operations; the values of theirs that are used outside; for each another one; what comes after them."""
+    picked = _some_operations(program, rng)
+    if picked is None:
+        return None
+    ops, given = picked
+    after = ops[-1].next_op
+    others = [_other_value(ops[0], v.type) for v in given]
+    found = [v for v in others if v is not None]
+    return None if after is None or len(found) < len(others) else (ops, given, found, after)
 
 
 def _move(ops: Sequence[Operation], block: Block) -> None:

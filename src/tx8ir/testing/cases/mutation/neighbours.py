@@ -30,7 +30,7 @@ from tx8ir.testing.reduction.tensor_types import extents, infer_again, replace_e
 from . import control
 from .fitting import Material, attribute_values
 from .mutate import FAULTS
-from .operations import through_storage, write
+from .operations import set_operands, through_storage, write
 from .programs import equal_extents
 from .values import add_input, add_results, entry, is_tensor, number, operations, telling_numbers, variable
 
@@ -126,13 +126,9 @@ def _of_operands(op: Operation, place: int) -> Iterator[Edit]:
             continue
         yield lambda p, a=a, b=b: _at(p, place).set_operand(a, _at(p, place).operands[b])
         if a < b:
-            yield lambda p, a=a, b=b: _exchange(_at(p, place), a, b)
-
-
-def _exchange(op: Operation, a: int, b: int) -> None:
-    x, y = op.operands[a], op.operands[b]
-    op.set_operand(a, y)
-    op.set_operand(b, x)
+            yield lambda p, a=a, b=b: set_operands(
+                _at(p, place), {a: _at(p, place).operands[b], b: _at(p, place).operands[a]}
+            )
 
 
 def control_edit(program: Program, number: int, material: Material) -> bool:

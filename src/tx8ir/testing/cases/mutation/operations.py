@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from typing import Any, cast
 
 from tx8ir.core import (
@@ -150,8 +151,7 @@ def copy_operand(program: Program, rng: random.Random, material: Material) -> bo
     if op is None or len(op.operands) < 2:
         return False
     a, b = rng.sample(range(len(op.operands)), 2)
-    op.set_operand(a, op.operands[b])
-    return True
+    return set_operands(op, {a: op.operands[b]})
 
 
 def swap_operands(program: Program, rng: random.Random, material: Material) -> bool:
@@ -160,12 +160,15 @@ def swap_operands(program: Program, rng: random.Random, material: Material) -> b
     if op is None or len(op.operands) < 2:
         return False
     a, b = rng.sample(range(len(op.operands)), 2)
-    x, y = op.operands[a], op.operands[b]
-    if x is y:
-        return False
-    op.set_operand(a, y)
-    op.set_operand(b, x)
-    return True
+    return set_operands(op, {a: op.operands[b], b: op.operands[a]})
+
+
+def set_operands(op: Operation, values: Mapping[int, Value]) -> bool:
+    """Other values for some operands; whether any of them is another one."""
+    changed = {place: value for place, value in values.items() if op.operands[place] is not value}
+    for place, value in changed.items():
+        op.set_operand(place, value)
+    return bool(changed)
 
 
 def other_source(program: Program, rng: random.Random, material: Material) -> bool:
