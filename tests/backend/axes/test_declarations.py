@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from support.backend_ops import COMPUTED, Sample, samples
 from tx8ir.backend.axes import Along, Axes, CutError, Declaration, Window, declaration_of, slices
+from tx8ir.backend.axes.combination import Combination, Maximum, Minimum, Moments, Normalizer, Sum
 from tx8ir.backend.axes.cuts import boxes, part_counts
 from tx8ir.backend.axes.evaluate import evaluate_cut
 from tx8ir.backend.axes.spaces import shape_of
@@ -22,6 +23,7 @@ from tx8ir.backend.graph import CompileError
 from tx8ir.core import Block, Compute, NoneType, Operation, VTensorType, f32
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import ReduceFunction
+from tx8ir.target.formats import F32, I32
 
 Array = NDArray[Any]
 
@@ -206,6 +208,43 @@ def test_constants_have_the_axes_of_their_value(kind: type[Operation]) -> None:
 def gemm(lhs: tuple[int, ...], rhs: tuple[int, ...], **attributes: Any) -> tx8be.GemmOp:
     types = (VTensorType(lhs, f32), VTensorType(rhs, f32), NoneType(), NoneType())
     return tx8be.GemmOp(*Block(types).args, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "text"),
+    [
+        ((6, 4), (3, 8), "[f0·f1, f2] -> [f0, f1·f2]"),
+        ((24,), (2, 3, 4), "[f0·f1·f2] -> [f0, f1, f2]"),
+        ((6, 4), (8, 3), "[f0·3, 4] -> [f0·4, 3]"),
+        ((2, 3, 4), (4, 3, 2), "[f0, 3, 4] -> [f0·2, 3, 2]"),
+        ((3, 4, 2), (2, 12), "[3, 4, 2] -> [2, 12]"),  # 2 divides both last extents, but lies inside of a block
+        ((4, 1, 6), (4, 6), "[f0, 1, f1] -> [f0, f1]"),
+        ((0, 4), (2, 0), "[0, 4] -> [2, 0]"),
+    ],
+)
+def test_a_reshape_has_the_common_factors_of_its_shapes(
+    source: tuple[int, ...], target: tuple[int, ...], text: str
+) -> None:
+    op = tx8be.Reshape(*Block([VTensorType(source, f32)]).args, y=VTensorType(target, f32))
+    assert str(declaration_of(op)) == text
+
+
+STATES = [Sum(F32), Sum(I32), Maximum(F32), Maximum(I32), Minimum(F32), Minimum(I32), Normalizer(), Moments()]
+
+
+@pytest.mark.parametrize("combination", STATES, ids=repr)
+def test_the_state_of_no_positions_changes_nothing(combination: Combination) -> None:
+    state = tuple(np.array([3, 2], f.dtype) for f in combination.formats)
+    none = combination.init((2,), state[0].dtype)
+    for merged in (combination.merge(none, state), combination.merge(state, none)):
+        assert [a.tobytes() for a in merged] == [a.tobytes() for a in state]
+
+
+def test_extrema_of_zeros_do_not_depend_on_the_order() -> None:
+    plus, minus = (np.array([0.0], np.float32),), (np.array([-0.0], np.float32),)
+    for a, b in ((plus, minus), (minus, plus)):
+        assert not np.signbit(Maximum(F32).merge(a, b)[0])
+        assert np.signbit(Minimum(F32).merge(a, b)[0])
 
 
 class TestText:

@@ -251,6 +251,22 @@ def test_two_axes_of_one_op_stay_two() -> None:
     assert needs(space, part).held[x] == Box((0, 0), (5, 4))  # rows 0, 1 for the left side and 3, 4 for the right one
 
 
+def test_a_reduced_axis_is_not_the_axis_of_the_columns_it_makes() -> None:
+    """`x + relu(x) @ w` stores the columns of x, and each of them needs all of x."""
+    x, w = values((8, 6), (6, 6))
+    relu = tx8be.Relu(x)
+    product = tx8be.Gemm(relu.y, w, NONE, NONE)
+    added = tx8be.Add(x, product.out)
+    space = group_space([relu, product, added], [added.out])
+    k, columns = space.chains[1][2], space.dimensions[added.out][1]
+    assert k is not None
+    assert columns is not None
+    assert k.axes != columns.axes
+    part = space.whole.replace(k.axes[0], 0, 2).replace(columns.axes[0], 3, 3)
+    assert needs(space, part).held[w] == Box((0, 3), (2, 3))
+    assert needs(space, part).held[x] == Box((0, 0), (8, 6))
+
+
 def test_a_value_with_readers_of_different_halos_is_held_at_the_hull() -> None:
     x, w = values((1, 9, 7, 3), (3, 3, 3, 3))
     relu = tx8be.Relu(x)
@@ -277,3 +293,11 @@ def test_several_stores_have_axes_of_their_own() -> None:
     space = group_space([relu, total], [relu.y, total.y])
     part = space.whole.replace(1, 2, 2)
     assert needs(space, part).stored == {relu.y: Box((0, 2), (4, 2)), total.y: Box((0, 0), (4, 1))}
+
+
+def test_axes_that_are_not_sliced_stay_one() -> None:
+    (x,) = values((8, 6))
+    relu = tx8be.Relu(x)
+    part = tx8be.Slice(relu.y, starts=(0, 2), ends=(8, 5))
+    space = group_space([relu, part], [part.y])
+    assert repr(space) == "<space of d0:8, d1:3\n  0 Relu[d0, ~]\n  1 Slice[d0, d1]>"

@@ -6,7 +6,8 @@ nothing equal: what they need follows from the axes of their reader (`demand`).
 
 A class of equal axes is an axis of the group when a stored value has it or an op reduces it; the range of every other
 axis follows from its readers. Two axes of one op are never made one, as in `x @ transpose(x)`: there the value that
-would do it is held at the hull of what its readers need. No result is special: a group has any number of stores, each
+would do it is held at the hull of what its readers need. Nor is a combined axis made one with an axis that another
+axis of the same op follows from (`_diagonal`). No result is special: a group has any number of stores, each
 over some of the axes.
 """
 
@@ -131,13 +132,39 @@ def group_space(ops: Iterable[Operation], stores: Iterable[Value]) -> GroupSpace
     Raises:
         CompileError: an op declares no axes.
     """
-    return _Unification([op for op in ops if not isinstance(op, LOADS)], tuple(dict.fromkeys(stores))).result()
+    computing, leaving = [op for op in ops if not isinstance(op, LOADS)], tuple(dict.fromkeys(stores))
+    apart: frozenset[tuple[int, int]] = frozenset()
+    while True:
+        space = _Unification(computing, leaving, apart).result()
+        found = _diagonal(space)
+        if not found:
+            return space
+        apart |= found
+
+
+def _diagonal(space: GroupSpace) -> frozenset[tuple[int, int]]:
+    """The (op, axis) pairs of combined axes whose cut would cut another axis of the op as well.
+
+    In `y + x @ w` with `y` made of the columns of `x`, a part of these would have some columns of the product, and of
+    them the terms of the same columns of `x` alone.
+    """
+    found: set[tuple[int, int]] = set()
+    for number, declaration in enumerate(space.declarations):
+        dependence = space.op_dependence[number]
+        for i in declaration.combined:
+            chain = space.chains[number][i]
+            if chain is not None and space.op_direct[number][i]:
+                others = (axes for j, axes in enumerate(dependence) if j != i)
+                if any(not axes.isdisjoint(chain.axes) for axes in others):
+                    found.add((number, i))
+    return frozenset(found)
 
 
 class _Unification:
-    """The steps from declarations to a `GroupSpace`."""
+    """The steps from declarations to a `GroupSpace`; axes of ops that are `apart` are made equal to nothing."""
 
-    def __init__(self, ops: Sequence[Operation], stores: tuple[Value, ...]) -> None:
+    def __init__(self, ops: Sequence[Operation], stores: tuple[Value, ...], apart: frozenset[tuple[int, int]]) -> None:
+        self.apart = apart
         self.ops = tuple(ops)
         self.stores = stores
         self.declarations = tuple(declaration_of(op) for op in ops)
@@ -168,7 +195,9 @@ class _Unification:
         for number in range(len(self.ops)):
             for value, access in self.accesses(number):
                 for dimension, mapped in zip(self.values[value], access, strict=True):
-                    if isinstance(mapped, Along) and mapped.extent > 1:
+                    if not isinstance(mapped, Along) or any((number, axis) in self.apart for axis in mapped.axes):
+                        continue
+                    if mapped.extent > 1:
                         self.refinement.equate([dimension], self._along(number, mapped))
 
     def _along(self, number: int, mapped: Along) -> list[Factor]:
