@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import networkx as nx
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from support.backend_ops import GroupSample, groups
 from tx8ir.backend.axes import Along, Axes, AxisKind, CutError, GroupSpace, group_space, needs
+from tx8ir.backend.axes import space_of as space_of_group
 from tx8ir.backend.axes.cuts import cut, part_counts
 from tx8ir.backend.axes.pieces import compute, piece
 from tx8ir.backend.axes.residency import merged_axes
 from tx8ir.backend.axes.spaces import shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.core import Block, Compute, Value, VTensorType, f32
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import pd, tx8be
 
 Array = NDArray[Any]
 IDENTITIES = ("unary", "binary", "row", "gemm", "transpose", "reduce", "softmax")
@@ -301,3 +302,20 @@ def test_axes_that_are_not_sliced_stay_one() -> None:
     part = tx8be.Slice(relu.y, starts=(0, 2), ends=(8, 5))
     space = group_space([relu, part], [part.y])
     assert repr(space) == "<space of d0:8, d1:3\n  0 Relu[d0, ~]\n  1 Slice[d0, d1]>"
+
+
+def test_the_space_of_a_compiled_group(build_program: Callable[..., Any], run_passes: Callable[..., Any]) -> None:
+    """Loads bring values and are no ops of the space; cuts of blocked values are aligned."""
+    weight = np.zeros((96, 200), np.float32)
+    program = build_program(
+        lambda x, p: pd.matmul(x, p("w")), inputs={"x": VTensorType((128, 96), f32)}, weights={"w": weight}
+    )
+    passes = "lower-to-tx8be,layout-init,layout-transmit,layout-align,layout-optimize,load-constants"
+    grouped = run_passes(program, f"{passes},group-default,group-load-store")
+    spaces = [space_of_group(op) for op in grouped.main.body.block if isinstance(op, tx8be.GroupOp)]
+    (product,) = (space for space in spaces if isinstance(space.ops[0], tx8be.GemmOp))
+    assert repr(product) == (
+        "<space of m:128, n:200 (cut at multiples of 16), k:96 (reduced; cut at multiples of 16)\n"
+        "  0 Gemm[m, n, k]\n  1 StoreVar[m, n]>"
+    )
+    assert [value.defining_op.name for value in product.loads] == ["tx8be.LoadVar", "tx8be.LoadConst"]

@@ -118,7 +118,7 @@ class GroupSpace:
 def space_of(group: tx8be.GroupOp) -> GroupSpace:
     """The iteration space of a group's body. Raises `CompileError` where an op of it declares no axes."""
     body = group.body.block
-    ops = [op for op in body if not isinstance(op, tx8be.NoneOp | tx8be.ReturnOp | LOADS)]  # pyright: ignore[reportArgumentType]
+    ops = [op for op in body if not isinstance(op, tx8be.NoneOp | tx8be.ReturnOp)]
     terminator = body.last_op
     assert isinstance(terminator, tx8be.ReturnOp)
     return group_space(ops, terminator.xs)
