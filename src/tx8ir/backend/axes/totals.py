@@ -15,11 +15,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeAlias
 
 from tx8ir.backend.axes.group import Dependence, GroupSpace
+from tx8ir.backend.axes.maps import Along
 from tx8ir.backend.axes.strategy import Strategy
 from tx8ir.backend.axes.tiles import Loop, spatial_ranges
 from tx8ir.backend.oplib.boxes import Box
 
-__all__ = ["Extents", "different_boxes", "repeating_loops", "visits"]
+__all__ = ["Extents", "different_boxes", "direct_chains", "repeating_loops", "visits"]
 
 Extents: TypeAlias = tuple[tuple[int, int], ...]
 """`(side, extent)` of some sides of a box."""
@@ -35,12 +36,18 @@ def repeating_loops(all_loops: Sequence[Loop], depends: Collection[int]) -> tupl
     return tuple(depth for depth in range(inside) if all_loops[depth].axis not in depends)
 
 
+def direct_chains(chains: Sequence[Along | None], direct: Sequence[bool]) -> tuple[Along | None, ...]:
+    """The chains of the sides that are these products of axes whatever is read of them."""
+    return tuple(chain if is_direct else None for chain, is_direct in zip(chains, direct, strict=True))
+
+
 def different_boxes(
     space: GroupSpace,
     strategy: Strategy,
     all_loops: Sequence[Loop],
     depends: Dependence,
-    sides: Callable[[Box, Sequence[int]], Extents],
+    chains: Sequence[Along | None],
+    extents: Callable[[Box], Sequence[int]] | None = None,
 ) -> Iterator[tuple[tuple[int, ...], int]]:
     """`(extent, how many)` of the boxes that there are: one for each combination of parts of the axes they depend on.
 
@@ -49,21 +56,40 @@ def different_boxes(
         strategy: legal cuts of it.
         all_loops: its loops.
         depends: for each side of the box the axes that it follows from.
-        sides: the extents of some sides for a part of the space; they depend on the axes of these sides alone.
+        chains: for each side the product of axes that it is, None where it only follows from axes.
+        extents: the extents of the box for a part of the space; asked, and needed, where a side has no chain.
     """
     counted: list[Counter[Extents]] = []
     for together in _together(depends):
         axes = sorted({axis for side in together for axis in depends[side]})
+        first, *others = together
+        chain = chains[first]
+        if chain is not None and chain.is_identity and not others:  # the parts of the axis are those of the side
+            parts = Counter(extent for _, extent in _parts(space, strategy, all_loops, axes[0]))
+            counted.append(Counter({((first, extent),): count for extent, count in parts.items()}))
+            continue
         counts: Counter[Extents] = Counter()
         for chosen in itertools.product(*(_parts(space, strategy, all_loops, axis) for axis in axes)):
             part = space.whole
             for axis, (start, extent) in zip(axes, chosen, strict=True):
                 part = part.replace(axis, start, extent)
-            counts[sides(part, together)] += 1
+            counts[_sides(part, together, chains, extents)] += 1
         counted.append(counts)
     for found in itertools.product(*(counts.items() for counts in counted)):
         extent = dict(pair for extents, _ in found for pair in extents)
         yield tuple(extent[side] for side in range(len(depends))), math.prod(count for _, count in found)
+
+
+def _sides(
+    part: Box, sides: Sequence[int], chains: Sequence[Along | None], extents: Callable[[Box], Sequence[int]] | None
+) -> Extents:
+    """The extents of some sides of the box of a part."""
+    known = [(side, chain.read(part).extent) for side in sides if (chain := chains[side]) is not None]
+    if len(known) == len(sides):
+        return tuple(known)
+    assert extents is not None
+    found = extents(part)
+    return tuple((side, found[side]) for side in sides)
 
 
 def visits(

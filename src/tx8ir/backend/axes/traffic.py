@@ -12,7 +12,7 @@ from tx8ir.backend.axes.group import GroupSpace
 from tx8ir.backend.axes.passes import passes
 from tx8ir.backend.axes.strategy import Strategy
 from tx8ir.backend.axes.tiles import loops
-from tx8ir.backend.axes.totals import Extents, different_boxes, visits
+from tx8ir.backend.axes.totals import different_boxes, direct_chains, visits
 from tx8ir.backend.axes.volume import value_bytes
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.core import Value
@@ -35,15 +35,14 @@ def moved_bytes(
     loaded in each of them.
     """
 
-    def held(part: Box, sides: Sequence[int]) -> Extents:
-        chains, direct = space.dimensions[value], space.value_direct[value]
-        if all(direct[side] for side in sides):
-            return tuple((side, chain.read(part).extent) for side in sides if (chain := chains[side]) is not None)
+    def held(part: Box) -> Sequence[int]:
         box = needs(space, part).held.get(value)
-        return tuple((side, 0 if box is None else box.extent[side]) for side in sides)
+        return (0,) * len(depends) if box is None else box.extent
 
+    depends = space.value_dependence[value]
+    chains = direct_chains(space.dimensions[value], space.value_direct[value])
     all_loops = loops(space, strategy)
-    boxes = different_boxes(space, strategy, all_loops, space.value_dependence[value], held)
+    boxes = different_boxes(space, strategy, all_loops, depends, chains, held)
     total = sum(value_bytes(value, extent) * count for extent, count in boxes if all(extent))
     total *= visits(space, strategy, all_loops, space.depends_on(value), multicast)
     return total * passes(space, {loop.axis for loop in all_loops if loop.trips > 1}).reads[value]
@@ -55,11 +54,7 @@ def stored_bytes(space: GroupSpace, strategy: Strategy, value: Value) -> int:
     Tiles that differ in axes the value does not have hold the same (or, of a reduced axis, merged) result, and one of
     them stores it.
     """
-    chains = space.dimensions[value]
-
-    def stored(part: Box, sides: Sequence[int]) -> Extents:
-        return tuple((side, chain.read(part).extent) for side in sides if (chain := chains[side]) is not None)
-
+    chains = space.dimensions[value]  # all there: a stored value has axes of the group
     depends = tuple(frozenset(() if chain is None else chain.axes) for chain in chains)
-    boxes = different_boxes(space, strategy, loops(space, strategy), depends, stored)
+    boxes = different_boxes(space, strategy, loops(space, strategy), depends, chains)
     return sum(value_bytes(value, extent) * count for extent, count in boxes if all(extent))
