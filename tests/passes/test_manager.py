@@ -188,7 +188,7 @@ def test_an_ir_error_is_reported_with_the_pass_and_the_operation(program: Progra
     assert caught.value.pass_name == "test-failing"
     assert caught.value.op is program.main.body.block.first_op
     assert isinstance(caught.value.__cause__, VerifyError)
-    assert "test_pass_manager.py" in str(caught.value)  # where the operation was built
+    assert "test_manager.py" in str(caught.value)  # where the operation was built
 
 
 def test_a_bug_in_a_pass_keeps_its_type_and_names_the_pass(program: Program) -> None:

@@ -113,6 +113,14 @@ class TestAlignment:
     def test_blocked_values_without_padding_are_cut_at_full_tails(self) -> None:
         assert [axis.alignment for axis in self.gemm(192, "Cx").axes] == [1, 16, 1]
 
+    def test_pieces_are_cut_where_they_meet_at_blocks(self) -> None:
+        joined = tx8be.Concatenate(values((4, 64), (4, 70), (4, 58), (4, 40)), axis=1)
+        joined.set_attribute("dev_info", DevAttr("Cx"))
+        space = group_space([joined], [joined.y])
+        assert (space.axes[1].boundaries, space.axes[1].alignment) == ((64, 134, 192), 64)
+        assert part_counts(space.axes[1]) == (1, 2, 3)
+        assert cut(space.axes[1], 3) == ((0, 64), (64, 128), (192, 40))
+
     def test_an_axis_merged_outside_of_channels_is_cut_where_blocks_end(self) -> None:
         (x,) = values((6, 4, 24))
         merged = tx8be.Reshape(x, y=VTensorType((6, 96), f32))
@@ -316,6 +324,23 @@ class TestTheFirstSlice:
         m, k = map(space.axis, ("m", "k"))
         strategy = Strategy((Cut(m, 4),), (Cut(k, 4),), (Cut(m, 8),))
         assert partial_results(space, strategy) == (PartialResult(0, None, False, True, 32 * 1024 * 4),)
+
+
+def test_a_psum_over_two_axes_lives_over_the_outer_loop() -> None:
+    (x,) = values((2, 8, 8, 12))
+    total = tx8be.Reduce(x, function=tx8be.ReduceFunction.SUM, axes=(1, 2))
+    space = group_space([total], [total.y])
+    strategy = Strategy(time=(Cut(1, 2), Cut(3, 4), Cut(2, 2)))
+    assert partial_results(space, strategy) == (PartialResult(0, 0, False, False, 2 * 12 * 4),)
+
+
+def test_a_value_read_along_a_factor_of_a_merged_store_follows_from_it_alone() -> None:
+    x, w = values((2, 4), (4, 3))
+    product = tx8be.Gemm(x, w, NONE, NONE)
+    flat = tx8be.Reshape(product.out, y=VTensorType((6,), f32))
+    space = group_space([product, flat], [flat.y])
+    assert space.depends_on(w) == {space.axis("n"), space.axis("k")}
+    assert moved_bytes(space, Strategy(time=(Cut(space.axis("m"), 2),)), w) == 4 * 3 * 4
 
 
 class TestReads:

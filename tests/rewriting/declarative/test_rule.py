@@ -321,7 +321,7 @@ def test_a_constraint_on_a_value_is_explained_by_its_name(build: Build) -> None:
     assert why(GELU_LIKE, program) == ("pd.scale", (1, 0, 0), "'inner'", "rank 2", str(cube))
     text = str(explain(GELU_LIKE, last(program)))
     assert "operand 0 of operand 0 of operand 1 of the root: 'inner': expected rank 2, found" in text
-    assert "test_declarative.py" in text
+    assert "test_rule.py" in text
 
 
 def test_other_conditions_are_explained_too(build: Build) -> None:
@@ -398,7 +398,7 @@ def test_an_imperative_pattern_is_explained_by_the_condition_that_stopped_it(bui
     assert first is not None
     assert first.expected == "not (not isinstance(inner, pd.ExpOp))"
     assert "inner = pd.sin" in first.found
-    assert "test_declarative.py:" in first.constraint
+    assert "test_rule.py:" in first.constraint
     second = explain(add_of_exp, last(build(lambda a, b: pd.add(pd.exp(a), b), T, T))).failure
     assert second is not None
     assert second.expected == "(op.y.type.rank == 3)"

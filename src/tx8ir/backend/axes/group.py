@@ -238,13 +238,14 @@ class _Unification:
     def result(self) -> GroupSpace:
         chains = tuple(tuple(self._chain(factor) for factor in factors) for factors in self.op_axes)
         dimensions = {value: tuple(self._chain(f) for f in factors) for value, factors in self.values.items()}
-        op_dependence, value_dependence = self._dependence(chains, dimensions)
+        op_direct, value_direct = self._direct()
+        op_dependence, value_dependence = self._dependence(chains, dimensions, op_direct, value_direct)
         given = {value for op in self.ops for value in op.results}
         members = self._members()
         return GroupSpace(
             self.ops, self.declarations, self._axes(members, chains), members, chains, dimensions,
             tuple(value for value in self.values if value not in given), self.stores, op_dependence, value_dependence,
-            *self._direct(),
+            op_direct, value_direct,
         )  # fmt: skip
 
     def _members(self) -> tuple[tuple[tuple[int, int], ...], ...]:
@@ -280,27 +281,40 @@ class _Unification:
         return tuple(axes)
 
     def _dependence(
-        self, chains: Sequence[Sequence[Along | None]], dimensions: Mapping[Value, Sequence[Along | None]]
+        self,
+        chains: Sequence[Sequence[Along | None]],
+        dimensions: Mapping[Value, Sequence[Along | None]],
+        op_direct: Sequence[Sequence[bool]],
+        value_direct: Mapping[Value, Sequence[bool]],
     ) -> tuple[tuple[Dependence, ...], dict[Value, Dependence]]:
-        """What the ranges of axes and dimensions follow from: readers before producers."""
-        values: dict[Value, list[set[int]]] = {value: [set() for _ in dims] for value, dims in dimensions.items()}
-        for value in self.stores:
-            for found, chain in zip(values[value], dimensions[value], strict=True):
-                found |= set(() if chain is None else chain.axes)
-        ops: list[list[set[int]]] = [[set() for _ in own] for own in chains]
+        """What ranges follow from: direct ones from themselves, the others from readers, these before producers."""
+
+        def own_axes(chain: Along | None, is_own: bool) -> set[int]:
+            return set(chain.axes) if chain is not None and is_own else set()
+
+        values: dict[Value, list[set[int]]] = {}
+        stores = set(self.stores)
+        for value, dims in dimensions.items():
+            is_stored = value in stores
+            values[value] = [
+                own_axes(chain, is_stored or direct) for chain, direct in zip(dims, value_direct[value], strict=True)
+            ]
+        ops: list[list[set[int]]] = []
+        for declaration, own, direct in zip(self.declarations, chains, op_direct, strict=True):
+            kinds = [axis.kind for axis in declaration.axes]
+            given = zip(kinds, own, direct, strict=True)
+            ops.append([own_axes(chain, is_direct or kind is AxisKind.REDUCED) for kind, chain, is_direct in given])
         for number in reversed(range(len(self.ops))):
             op, declaration, own = self.ops[number], self.declarations[number], ops[number]
-            for i, axis in enumerate(declaration.axes):
-                chain = chains[number][i]
-                if axis.kind is AxisKind.REDUCED and chain is not None:
-                    own[i] |= set(chain.axes)
             for value, access in zip(op.results, declaration.results, strict=True):
                 for dimension, found in zip(access, values[value], strict=True):
                     for axis in dimension.axes:
-                        own[axis] |= found
+                        if not op_direct[number][axis]:
+                            own[axis] |= found
             for value, operand in zip(op.operands, declaration.operands, strict=True):
-                for dimension, found in zip(operand or (), values.get(value, ()), strict=True):
-                    found.update(*(own[axis] for axis in dimension.axes))
+                for d, dimension in enumerate(operand or ()):
+                    if not value_direct[value][d]:
+                        values[value][d].update(*(own[axis] for axis in dimension.axes))
         return (
             tuple(tuple(map(frozenset, own)) for own in ops),
             {value: tuple(map(frozenset, found)) for value, found in values.items()},
