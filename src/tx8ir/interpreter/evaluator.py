@@ -237,6 +237,7 @@ class Interpreter:
         feeds: after a run, the final contents of all inputs.
         parameters: after a run, the final contents of the variables that the program reads as tensors or writes.
         steps: how many operations the last run has evaluated, terminators included.
+        entered: the blocks that runs have entered, of all runs so far.
 
     Args:
         program: what to run, verified. The graph must not change between runs. What it writes to variables is in
@@ -266,6 +267,7 @@ class Interpreter:
         self.steps = 0
         self.feeds: Mapping[str, NDArray[Any]] = {}
         self.parameters: Mapping[str, NDArray[Any]] = {}
+        self.entered: set[Block] = set()
         self._plans: dict[Block, list[_Step]] = {}
 
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
@@ -418,6 +420,7 @@ class Interpreter:
         return frame
 
     def _steps(self, block: Block) -> list[_Step]:
+        self.entered.add(block)
         if block not in self._plans:
             self._plans.update(_plan(block))
         return self._plans[block]

@@ -106,6 +106,8 @@ def test_a_right_pass_passes_and_says_what_was_tried() -> None:
     assert result.changed > 10
     assert result.coverage.reached > 100
     assert sum(result.coverage.wirings.values()) > 10
+    assert max(result.coverage.attributes.values()) > 3
+    assert result.coverage.regions["func.func 0"] > 10
     assert "passed" in str(result.table)
     assert "programs keep their answers" in str(result)
 

@@ -157,3 +157,12 @@ def test_generated_programs_keep_their_values() -> None:
 def test_many_generated_programs_keep_their_values() -> None:
     programs = tensor_programs(EVERYTHING, steps=[normalisation], inputs=INPUTS)
     assert_preserves("unfuse-bn", programs=programs, examples=5000, promise=Promise.VALUES, changed=1 / 3)
+
+
+def test_a_factor_that_vanishes_in_the_format_stays_where_it_is(build, run, names) -> None:
+    """Infinity times 0 is no number, and infinity times 1e-15 is."""
+    program = build(
+        lambda x: norm(x, kind=f16, epsilon=1e30), VTensorType((1, 3, 1, 1), f16), weights=weights(kind=f16)
+    )
+    run(program, "unfuse-bn")
+    assert "pd.batch_norm" in names(program)

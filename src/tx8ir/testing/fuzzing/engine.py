@@ -281,6 +281,9 @@ class _Engine:
         totals.runs += outcome.runs
         totals.ops += outcome.ops
         totals.wirings += outcome.wirings
+        totals.regions += outcome.regions
+        for name, values in outcome.attributes.items():
+            totals.attributes.setdefault(name, set()).update(values)
         if task.source == "small":
             if outcome.stop is None:
                 self._small_is_through = True
@@ -330,6 +333,8 @@ class _Engine:
         coverage = FuzzCoverage(
             dict(totals.ops.most_common()),
             dict(totals.wirings.most_common()),
+            {name: len(values) for name, values in sorted(totals.attributes.items())},
+            dict(totals.regions.most_common()),
             *count_reached(source.codes, self.reached),
             never_run(source.codes, self.reached),
         )

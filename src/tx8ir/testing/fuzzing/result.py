@@ -19,6 +19,10 @@ class FuzzCoverage:
     Attributes:
         ops: how many of these programs had an operation, by its name.
         wirings: how many of the small ones had their operations wired in a way.
+        attributes: how many values each attribute had in these programs, by operation and name: "pd.softmax.axis".
+        regions: how many of these programs had an operation with so many regions entered when they were evaluated:
+            "scf.if 0" those that went to the first side of a branch, "scf.if 1" to the second. One that is missing was
+            never entered.
         reached: how many instructions of the pass have run.
         instructions: how many it has.
         never: the lines of the pass of which nothing has run, by file.
@@ -26,6 +30,8 @@ class FuzzCoverage:
 
     ops: Mapping[str, int]
     wirings: Mapping[str, int]
+    attributes: Mapping[str, int]
+    regions: Mapping[str, int]
     reached: int
     instructions: int
     never: Mapping[str, tuple[int, ...]]

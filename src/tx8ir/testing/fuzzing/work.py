@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 from numpy.typing import NDArray
 
-from tx8ir.core import IrError, Program, RankedTensor, detached
+from tx8ir.core import IrError, Op, Program, RankedTensor, detached
 from tx8ir.interpreter import EvaluationError
 from tx8ir.testing.cases import small_scope
 from tx8ir.testing.cases.mutation import (
@@ -58,6 +58,8 @@ _MORE_SETS = 8
 """How many of the others a program is evaluated on that is like one that was evaluated on all."""
 _PRINTED = 0.2
 """How many of the programs that a pass changed are printed and parsed; also those with other operations than before."""
+_VALUE = 60
+"""Values of attributes are told apart by so many characters."""
 _EDITS = 6
 """For one neighbour that is tried, so many are looked at, at most."""
 _NEW_PAIRS = 3
@@ -149,6 +151,8 @@ class Outcome:
         kept: programs that are worth more.
         ops: how often each operation was in a program that the pass changed.
         wirings: how often each wiring of small programs was.
+        attributes: the values that attributes had in programs that the pass changed, by operation and name.
+        regions: how often each region or successor was entered in such a program.
         reached: what of the pass ran for the first time, for programs that are not kept.
         found: a program that the pass got wrong.
         stop: where the enumeration stopped; None when it had nothing left.
@@ -164,6 +168,8 @@ class Outcome:
     kept: list[Kept] = attrs.field(factory=list[Kept])
     ops: Counter[str] = attrs.field(factory=lambda: Counter[str]())
     wirings: Counter[str] = attrs.field(factory=lambda: Counter[str]())
+    attributes: dict[str, set[str]] = attrs.field(factory=dict[str, set[str]])
+    regions: Counter[str] = attrs.field(factory=lambda: Counter[str]())
     reached: frozenset[Point] = frozenset()
     found: Found | None = None
     stop: small_scope.Position | None = None
@@ -234,6 +240,11 @@ class _Worker:
             shape = _shape(program)
             outcome.ops.update(dict.fromkeys((op.name for op in program.main.walk()), 1))
             outcome.wirings[wiring] += bool(wiring)
+            outcome.regions.update(verdict.entered)
+            for op in program.module.walk():
+                for field in op.definition.attributes if isinstance(op, Op) else ():
+                    value = repr(getattr(op, field.name))
+                    outcome.attributes.setdefault(f"{op.name}.{field.name}", set()).add(value[:_VALUE])
         is_new_shape = verdict.changed and shape not in self._shapes
         failure = verdict.failure
         if failure is not None and crash(failure.kind, failure.index, failure.message) in self.task.failures:

@@ -56,12 +56,14 @@ class Verdict:
         changed: whether they changed anything.
         runs: on how many sets of inputs the program could be evaluated; 0 when that was not needed.
         after: the program after the passes, up to the one that failed.
+        entered: the regions and successors of the program that runs have entered; see `ObservedProgram.entered`.
     """
 
     failure: Failure | None
     changed: bool
     runs: int
     after: Program
+    entered: frozenset[str] = frozenset()
 
 
 def plainly(action: Callable[[], object]) -> None:
@@ -107,7 +109,8 @@ def judge(
             break
     if failure is not None:
         oracle.references()
-    return Verdict(failure, oracle.changed or failure is not None, len(oracle.runs or ()), oracle.after)
+    changed = oracle.changed or failure is not None
+    return Verdict(failure, changed, len(oracle.runs or ()), oracle.after, oracle.entered)
 
 
 @attrs.define(eq=False)
@@ -159,6 +162,7 @@ class _Oracle:
         self.stages = stages
         self.promises = promises
         self.changed = False
+        self.entered: frozenset[str] = frozenset()
         self.runs: list[_Reference] | None = None
         self._sets = sets
         self._max_steps = max_steps
@@ -186,6 +190,8 @@ class _Oracle:
                 steps += run.seen[_precision(first)].steps
         if error is not None and not self.runs:
             raise error
+        observed = self._observed.get(_precision(first))
+        self.entered = observed.entered() if observed is not None else frozenset()
         return self.runs
 
     def _look(self, run: _Reference, promise: Promise) -> Observation:

@@ -89,6 +89,15 @@ class ObservedProgram:
         self._scratch = Program(program.module, program.weights.copy())
         self._interpreter = Interpreter(self._scratch, precision, computer=computer)
 
+    def entered(self) -> frozenset[str]:
+        """The regions, and the successors, that runs have entered: "scf.if 0", "cf.cond_br 1"."""
+        entered = self._interpreter.entered
+        found: set[str] = set()
+        for op in self.program.module.walk():
+            blocks = [*(region.blocks[:1] for region in op.regions), *((block,) for block in op.successors)]
+            found |= {f"{op.name} {i}" for i, first in enumerate(blocks) if any(block in entered for block in first)}
+        return frozenset(found)
+
     def observe(
         self, inputs: Mapping[str, Array], *, max_steps: int = 10_000_000, variables: Collection[str] = ()
     ) -> Observation:

@@ -27,7 +27,7 @@ class UnfuseBn(OperationPass):
     (`unfuse-batch-norm`), which compute them in the program; here they are constants.
 
     Assumes: nothing. Fires only on vtensors where statistics, scale and bias are constants, which a parameter is while
-    no program of the store may write it, and where k and c are finite in the format of `x`.
+    no program of the store may write it, and where k and c are finite in the format of `x`, and no k becomes 0 there.
     Guarantees: no such operation is left. Where x·k and c nearly cancel, the result is off by the rounding of x·k
     rather than its own: |error| <= 2 ulp(max |x·k|) + 2 ulp(|c|). Old variables stay in the store. Idempotent.
     Cost: O(operations) and O(channels) constants for each. Statistics: `unfused`.
@@ -48,8 +48,8 @@ def _unfuse(norm: pd.BatchNormOp, program: Program, mutable: Collection[str]) ->
     if affine is None:
         return False
     factor, shift = (rounded(array, x.element.format) for array in affine)
-    if factor is None or shift is None:
-        return False
+    if factor is None or shift is None or ((factor == 0) & (affine[0] != 0)).any():
+        return False  # with a factor that vanishes, an infinity would become a NaN
     spread = (-1,) + (1,) * (x.rank - 1 - norm.channel_axis)
     block = norm.parent
     assert block is not None  # it was found by walking
