@@ -103,11 +103,11 @@ def test_a_right_pass_passes_and_says_what_was_tried() -> None:
     result = fuzz("cse", examples=150)
     assert result.passed
     assert result.tested
-    assert result.changed > 10
+    assert result.changed > 5
     assert result.coverage.reached > 100
-    assert sum(result.coverage.wirings.values()) > 10
+    assert sum(result.coverage.wirings.values()) > 5
     assert max(result.coverage.attributes.values()) > 3
-    assert result.coverage.regions["func.func 0"] > 10
+    assert result.coverage.regions["func.func 0"] > 5
     assert "passed" in str(result.table)
     assert "programs keep their answers" in str(result)
 

@@ -51,7 +51,7 @@ HAS_HYPOTHESIS = importlib.util.find_spec("hypothesis") is not None
 _MAX_STEPS = 3000
 """A program that evaluates more operations is left out: an edit may have made a loop that does not end."""
 _EQUAL = 0.3
-"""How many of the small programs are tried with equal extents, too."""
+"""How many of the small programs, and of those of a shape, are tried with equal extents, too."""
 _FIRST_SETS = 7
 """Sets of inputs that every program is evaluated on: one of each kind but for the pairs of special numbers."""
 _MORE_SETS = 8
@@ -336,7 +336,7 @@ class _Worker:
         for number in range(self.task.count if ways else 0):
             way = ways[(self.task.seed + number) % len(ways)]
             program = way(self.rng, material)
-            if program is not None and self.rng.random() < 0.2:
+            if program is not None and self.rng.random() < _EQUAL:
                 program = with_equal_extents(program, self.rng, material) or program
             if program is not None and number % 3 == 2:
                 program = mutate(program, self.rng, material) or program
