@@ -103,7 +103,7 @@ def test_a_right_pass_passes_and_says_what_was_tried() -> None:
     result = fuzz("cse", examples=150)
     assert result.passed
     assert result.tested
-    assert result.changed > 5
+    assert result.changed
     assert result.coverage.reached > 100
     assert sum(result.coverage.wirings.values()) > 5
     assert max(result.coverage.attributes.values()) > 3

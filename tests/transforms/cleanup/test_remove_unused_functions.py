@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from support.examples import with_examples
 from tx8ir.analysis.symbols import referenced_symbols
 from tx8ir.core import Builder, FunctionType, Operation, Program, SymbolRefAttr, Value, parse
 from tx8ir.dialects import func, pd
@@ -123,10 +124,6 @@ def uncalled(writer: Writer) -> Sequence[Value]:
     return ()
 
 
-def test_programs_keep_their_answers(twice) -> None:
-    assert_preserves(twice(PASS), programs=tensor_programs(EVERYTHING, steps=[uncalled]), examples=40, changed=1)
-
-
-@pytest.mark.nightly
-def test_many_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=tensor_programs(EVERYTHING, steps=[uncalled]), examples=5000, changed=1)
+@with_examples()
+def test_programs_keep_their_answers(twice, examples: int) -> None:
+    assert_preserves(twice(PASS), programs=tensor_programs(EVERYTHING, steps=[uncalled]), examples=examples, changed=1)

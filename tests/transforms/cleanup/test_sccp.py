@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import (
     Block,
@@ -373,14 +374,12 @@ def constants(writer: Writer) -> Sequence[Value]:
     return made
 
 
+@with_examples()
 @pytest.mark.parametrize("pipeline", ["sccp", "func.func(sccp)"])
-def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=[constants]), examples=30, changed=0.6)
-
-
-@pytest.mark.nightly
-def test_many_programs_keep_their_answers() -> None:
-    assert_preserves("sccp", programs=tensor_programs(EVERYTHING, steps=[constants]), examples=5000, changed=0.9)
+def test_programs_keep_their_answers(twice, pipeline: str, examples: int) -> None:
+    assert_preserves(
+        twice(pipeline), programs=tensor_programs(EVERYTHING, steps=[constants]), examples=examples, changed=0.6
+    )
 
 
 def test_numbers_are_those_of_the_interpreter(build, run) -> None:

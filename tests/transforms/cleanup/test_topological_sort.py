@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import tx8ir
+from support.examples import with_examples
 from tx8ir.core import Block, Builder, Program, Region, VTensorType, f32, i1
 from tx8ir.core.ir.equality import structurally_equal
 from tx8ir.dialects import pd, scf
@@ -50,7 +50,7 @@ def test_the_order_before_does_not_matter(program: Program, data: st.DataObject)
     assert dict(PassManager.parse("topological-sort").run(program).stages[0].statistics) == {}
 
 
-@pytest.mark.parametrize("examples", [100, pytest.param(5000, marks=pytest.mark.nightly)])
+@with_examples()
 def test_programs_keep_their_answers(examples: int) -> None:
     assert_preserves("topological-sort", programs=tensor_programs(EVERYTHING), examples=examples, changed=1 / 3)
 

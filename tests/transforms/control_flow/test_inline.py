@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Builder, FunctionType, Program, SymbolRefAttr, TensorType, Value, parse
 from tx8ir.dialects import cf, func, pd, scf
 from tx8ir.rewriting.provenance import provenance
@@ -244,14 +245,12 @@ def call_of_blocks(writer: Writer) -> Sequence[Value]:
 MOTIFS = [call_step, call_of_blocks]
 
 
+@with_examples()
 @pytest.mark.parametrize("pipeline", ["inline", "inline{max-ops=2}"])
-def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=MOTIFS), examples=40, changed=1 / 3)
-
-
-@pytest.mark.nightly
-def test_many_programs_keep_their_answers() -> None:
-    assert_preserves("inline", programs=tensor_programs(EVERYTHING, steps=MOTIFS), examples=5000, changed=1 / 3)
+def test_programs_keep_their_answers(twice, pipeline: str, examples: int) -> None:
+    assert_preserves(
+        twice(pipeline), programs=tensor_programs(EVERYTHING, steps=MOTIFS), examples=examples, changed=1 / 3
+    )
 
 
 def test_inlining_and_removing_leaves_main_alone(run) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 import attrs
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Block, Builder, FunctionType, Program, Value, VTensorType, f32, i1, i32, parse
 from tx8ir.dialects import cf, func, pd
 from tx8ir.passes import PassManager
@@ -158,7 +159,7 @@ def test_a_thousand_choices_in_one_another_and_in_a_row() -> None:
     assert len(program.main.body) == 1
 
 
-@pytest.mark.parametrize("examples", [60, pytest.param(3000, marks=pytest.mark.nightly)])
+@with_examples(30)
 @pytest.mark.parametrize("pipeline", [PASS, "straighten"])
 def test_generated_programs_keep_their_answers(pipeline: str, examples: int) -> None:
     features = attrs.evolve(EVERYTHING, elements=(f32, i32, i1))

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import (
     Block,
     Builder,
@@ -291,10 +292,8 @@ def invariants(writer: Writer) -> Sequence[Value]:
     return writer.insert(lambda: scf.WhileOp(inits, before=Region([before]), after=Region([after]), outputs=types))
 
 
-def test_programs_keep_their_answers(twice) -> None:
-    assert_preserves(twice(PASS), programs=tensor_programs(EVERYTHING, steps=[invariants]), examples=60, changed=0.9)
-
-
-@pytest.mark.nightly
-def test_many_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=tensor_programs(EVERYTHING, steps=[invariants]), examples=5000, changed=0.9)
+@with_examples()
+def test_programs_keep_their_answers(twice, examples: int) -> None:
+    assert_preserves(
+        twice(PASS), programs=tensor_programs(EVERYTHING, steps=[invariants]), examples=examples, changed=0.9
+    )

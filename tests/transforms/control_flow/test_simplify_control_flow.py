@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Block, Builder, FunctionType, Program, TensorType, Value, VTensorType, f32, i1, i32, parse
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.testing import assert_preserves, check
@@ -469,21 +470,17 @@ def in_blocks(writer: Writer) -> Sequence[Value]:
 STEPS = [simple_choice, dead_loop, constant_jump, in_blocks, branch, loop]
 
 
+@with_examples()
 @pytest.mark.parametrize("pipeline", [PASS, f"{PASS}{{speculate=20}}"])
-def test_programs_keep_their_answers(twice, pipeline: str) -> None:
-    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=STEPS), examples=30, changed=0.8)
+def test_programs_keep_their_answers(twice, pipeline: str, examples: int) -> None:
+    assert_preserves(twice(pipeline), programs=tensor_programs(EVERYTHING, steps=STEPS), examples=examples, changed=0.8)
 
 
-def test_programs_keep_their_answers_after_other_passes() -> None:
+@with_examples()
+def test_programs_keep_their_answers_after_other_passes(examples: int) -> None:
     assert_preserves(
         f"inline,sccp,{PASS},licm,{PASS},cse,dce",
         programs=tensor_programs(EVERYTHING, steps=STEPS),
-        examples=30,
+        examples=examples,
         changed=0.8,
     )
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("pipeline", [PASS, f"{PASS}{{speculate=20}}", f"inline,sccp,{PASS},licm,{PASS},cse,dce"])
-def test_many_programs_keep_their_answers(pipeline: str) -> None:
-    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=STEPS), examples=5000, changed=0.8)

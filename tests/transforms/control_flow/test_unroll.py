@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.analysis.trip_count import trip_count
 from tx8ir.core import (
     Block,
@@ -314,12 +315,9 @@ def counted_loop(writer: Writer) -> Sequence[Value]:
     return writer.insert(lambda: scf.WhileOp(inits, before=Region([before]), after=Region([after]), outputs=types))
 
 
+@with_examples()
 @pytest.mark.parametrize("pipeline", ["unroll", "unroll{max-trips=2 factor=2}"])
-def test_programs_keep_their_answers(pipeline: str) -> None:
-    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=[counted_loop]), examples=20, changed=0.6)
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("pipeline", ["unroll", "unroll{max-trips=2 factor=2}"])
-def test_many_programs_keep_their_answers(pipeline: str) -> None:
-    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=[counted_loop]), examples=5000, changed=0.6)
+def test_programs_keep_their_answers(pipeline: str, examples: int) -> None:
+    assert_preserves(
+        pipeline, programs=tensor_programs(EVERYTHING, steps=[counted_loop]), examples=examples, changed=0.6
+    )

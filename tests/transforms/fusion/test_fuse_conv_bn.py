@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from support.examples import with_examples
 from tx8ir.core import Builder, TensorType, Value, VTensorType, f16, f32
 from tx8ir.dialects import builtin, pd
 from tx8ir.testing import Promise, assert_preserves
@@ -237,12 +238,7 @@ def convolution_and_norm(writer: Writer) -> Sequence[Value]:
 INPUTS = [VTensorType((1, 2, 3, 3), f32)]
 
 
-def test_generated_programs_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[convolution_and_norm], inputs=INPUTS)
-    assert_preserves("fuse-conv-bn", programs=programs, examples=120, promise=Promise.ROUNDING, changed=1 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_values() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[convolution_and_norm], inputs=INPUTS)
-    assert_preserves("fuse-conv-bn", programs=programs, examples=5000, promise=Promise.ROUNDING, changed=1 / 3)
+    assert_preserves("fuse-conv-bn", programs=programs, examples=examples, promise=Promise.ROUNDING, changed=1 / 3)

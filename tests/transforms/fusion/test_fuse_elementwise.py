@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tx8ir
+from support.examples import with_examples
 from tx8ir.core import Builder, FunctionType, Operation, Program, TensorType, Value, VTensorType, bf16, f32, i1
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.passes import PassManager
@@ -364,15 +365,8 @@ INPUTS = [T, TensorType((2, 3), f32), VTensorType((2, 2), bf16)]
 THERE_AND_BACK = f"{PASS},inline-fusions"
 
 
+@with_examples()
 @pytest.mark.parametrize(("pipeline", "changed"), [(PASS, 2 / 3), (DOWN, 2 / 3), (BESIDE, 1 / 3), (THERE_AND_BACK, 0)])
-def test_generated_programs_keep_their_bits(pipeline: str, changed: float) -> None:
+def test_generated_programs_keep_their_bits(pipeline: str, changed: float, examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[chain], inputs=INPUTS)
-    assert_preserves(
-        pipeline, programs=programs, examples=100 if pipeline is PASS else 40, promise=Promise.BITS, changed=changed
-    )
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_bits() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[chain], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(pipeline, programs=programs, examples=examples, promise=Promise.BITS, changed=changed)

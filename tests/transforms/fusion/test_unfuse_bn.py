@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import with_examples
 from tx8ir.core import Builder, TensorType, Value, VTensorType, bf16, f16, f32
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.interpreter import evaluate
@@ -148,15 +149,10 @@ def normalisation(writer: Writer) -> Sequence[Value]:
 INPUTS = [VTensorType((1, 2, 3, 3), f32)]
 
 
-def test_generated_programs_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[normalisation], inputs=INPUTS)
-    assert_preserves("unfuse-bn", programs=programs, examples=120, promise=Promise.VALUES, changed=1 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_values() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[normalisation], inputs=INPUTS)
-    assert_preserves("unfuse-bn", programs=programs, examples=5000, promise=Promise.VALUES, changed=1 / 3)
+    assert_preserves("unfuse-bn", programs=programs, examples=examples, promise=Promise.VALUES, changed=1 / 3)
 
 
 def test_a_factor_that_vanishes_in_the_format_stays_where_it_is(build, run, names) -> None:

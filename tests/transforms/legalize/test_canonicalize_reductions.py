@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f32, i1, i32, i64, parse
 from tx8ir.dialects import pd
 from tx8ir.testing import Promise, assert_preserves, check
@@ -150,12 +151,7 @@ INPUTS = [VTensorType((2, 3, 2), f32), VTensorType((3, 1, 2), bf16), VTensorType
 INPUTS += [TensorType((2, 3, 2), f32)]
 
 
-def test_generated_programs_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[reduction], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=100, promise=Promise.ROUNDING, changed=1 / 2)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_values() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[reduction], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.ROUNDING, changed=1 / 2)
+    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=1 / 2)

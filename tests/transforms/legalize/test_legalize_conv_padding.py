@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i8, i32, parse, ui8
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassError, PassManager
@@ -197,12 +198,7 @@ INPUTS += [TensorType((1, 2, 3, 3), f32)]
 LIMITED = f"{PASS}{{max-pad=1,symmetric=true}}"
 
 
-def test_generated_programs_keep_their_bits() -> None:
+@with_examples()
+def test_generated_programs_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    assert_preserves(LIMITED, programs=programs, examples=100, promise=Promise.BITS, changed=2 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_bits() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    assert_preserves(LIMITED, programs=programs, examples=5000, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(LIMITED, programs=programs, examples=examples, promise=Promise.BITS, changed=2 / 3)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.interpreter import evaluate
@@ -161,15 +162,10 @@ INPUTS = [VTensorType((2, 3), f32), TensorType((2, 3), f32), VTensorType((2,), b
 INPUTS += [VTensorType((1, 2, 3), i32)]
 
 
-def test_generated_programs_keep_their_bits() -> None:
+@with_examples()
+def test_generated_programs_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[broadcast], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=100, promise=Promise.BITS, changed=2 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_bits() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[broadcast], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.BITS, changed=2 / 3)
 
 
 @pytest.mark.parametrize("pipeline", ["materialize-broadcast", "canonicalize", "prepare"])

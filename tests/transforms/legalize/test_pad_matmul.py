@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f32, i8, i32, parse, ui4
 from tx8ir.dialects import pd
 from tx8ir.interpreter import evaluate
@@ -179,12 +180,7 @@ INPUTS = [VTensorType((2, 3), f32), VTensorType((3, 2), f32), VTensorType((2, 1,
 INPUTS += [TensorType((3, 3), f32)]
 
 
-def test_generated_programs_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[matmul], inputs=INPUTS)
-    assert_preserves(SMALL, programs=programs, examples=100, promise=Promise.ROUNDING, changed=2 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_values() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[matmul], inputs=INPUTS)
-    assert_preserves(SMALL, programs=programs, examples=5000, promise=Promise.ROUNDING, changed=2 / 3)
+    assert_preserves(SMALL, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=2 / 3)

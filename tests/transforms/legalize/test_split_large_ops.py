@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Program, RankedTensor, TensorType, Value, VTensorType, bf16, f16, f32, i32, parse
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.conv import ConvolutionOp
@@ -333,17 +334,15 @@ INPUTS += [VTensorType((1, 2, 5, 2), i32), TensorType((3, 3), f32)]
 TINY = f"{PASS}{{max-operands=3,max-extent=4,max-channels=2}}"
 
 
-def test_generated_joins_keep_their_bits() -> None:
+@with_examples()
+def test_generated_joins_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[joins], inputs=INPUTS[:2])
-    assert_preserves(f"{PASS}{{max-operands=3}}", programs=programs, examples=60, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(
+        f"{PASS}{{max-operands=3}}", programs=programs, examples=examples, promise=Promise.BITS, changed=2 / 3
+    )
 
 
-def test_generated_products_keep_their_values() -> None:
+@with_examples()
+def test_generated_products_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[products], inputs=INPUTS)
-    assert_preserves(TINY, programs=programs, examples=100, promise=Promise.ROUNDING, changed=2 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_values() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[joins, products], inputs=INPUTS)
-    assert_preserves(TINY, programs=programs, examples=5000, promise=Promise.ROUNDING, changed=2 / 3)
+    assert_preserves(TINY, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=2 / 3)

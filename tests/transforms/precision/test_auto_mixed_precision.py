@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tx8ir
+from support.examples import with_examples
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, f64, i32
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.interpreter import evaluate
@@ -323,12 +324,7 @@ FEATURES = attrs.evolve(EVERYTHING, sums=True)
 INPUTS = [VTensorType((2, 3), f32), TensorType((2, 2), f32)]
 
 
-def test_generated_programs_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(FEATURES, steps=[product], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=100, promise=Promise.FORMATS, changed=9 / 10)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_values() -> None:
-    programs = tensor_programs(FEATURES, steps=[product], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.FORMATS, changed=9 / 10)
+    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.FORMATS, changed=9 / 10)

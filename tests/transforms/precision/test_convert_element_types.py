@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.examples import with_examples
 from tx8ir.core import (
     Builder,
     ListType,
@@ -408,39 +409,27 @@ NARROW = [VTensorType((2, 3), bf16), TensorType((2,), f16)]
 WIDEN = f'{PASS}{{replace=["bf16:f32","f16:f32"],signatures=%s}}'
 
 
-def test_generated_programs_keep_their_bits_in_wider_formats() -> None:
+@with_examples()
+def test_generated_programs_keep_their_bits_in_wider_formats(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[exponential], inputs=NARROW)
     assert_preserves(
         f"{PASS}{{replace=[],compute=[{COMPUTE}]}}",
         programs=programs,
-        examples=100,
+        examples=examples,
         promise=Promise.BITS,
         changed=2 / 3,
     )
 
 
-def test_generated_programs_with_storage_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_with_storage_keep_their_values(examples: int) -> None:
     features = attrs.evolve(EVERYTHING, parameters=False, sums=True)
     programs = tensor_programs(features, steps=[exponential], inputs=NARROW)
-    assert_preserves(WIDEN % "true", programs=programs, examples=60, promise=Promise.FORMATS, changed=2 / 3)
+    assert_preserves(WIDEN % "true", programs=programs, examples=examples, promise=Promise.FORMATS, changed=2 / 3)
 
 
-def test_generated_programs_with_parameters_keep_their_values() -> None:
+@with_examples()
+def test_generated_programs_with_parameters_keep_their_values(examples: int) -> None:
     features = attrs.evolve(EVERYTHING, aliases=False, sums=True)
     programs = tensor_programs(features, steps=[exponential], inputs=NARROW[:1])
-    assert_preserves(WIDEN % "false", programs=programs, examples=60, promise=Promise.FORMATS, changed=2 / 3)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[exponential], inputs=NARROW)
-    assert_preserves(
-        f"{PASS}{{replace=[],compute=[{COMPUTE}]}}",
-        programs=programs,
-        examples=5000,
-        promise=Promise.BITS,
-        changed=2 / 3,
-    )
-    features = attrs.evolve(EVERYTHING, aliases=False, sums=True)
-    programs = tensor_programs(features, steps=[exponential], inputs=NARROW[:1])
-    assert_preserves(WIDEN % "false", programs=programs, examples=5000, promise=Promise.FORMATS, changed=2 / 3)
+    assert_preserves(WIDEN % "false", programs=programs, examples=examples, promise=Promise.FORMATS, changed=2 / 3)

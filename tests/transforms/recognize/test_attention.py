@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f32, i1, parse, scalar_type_of
 from tx8ir.dialects import builtin, pd
 from tx8ir.frontends import onnx
@@ -367,10 +368,6 @@ def attend(writer: Writer) -> Sequence[Value]:
 PROGRAMS = tensor_programs(attrs.evolve(EVERYTHING, parameters=False), max_ops=8, steps=[attend], inputs=[Q, K, V])
 
 
-def test_generated_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=100, promise=Promise.ROUNDING, changed=9 / 10)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=5000, promise=Promise.ROUNDING, changed=9 / 10)
+@with_examples()
+def test_generated_programs_keep_their_answers(examples: int) -> None:
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import (
     Builder,
     Operation,
@@ -230,10 +231,6 @@ PROGRAMS = tensor_programs(
 )
 
 
-def test_generated_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=100, promise=Promise.ROUNDING, changed=9 / 10)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=5000, promise=Promise.ROUNDING, changed=9 / 10)
+@with_examples()
+def test_generated_programs_keep_their_answers(examples: int) -> None:
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, parse
 from tx8ir.dialects import pd
 from tx8ir.interpreter import evaluate
@@ -170,10 +171,6 @@ PROGRAMS = tensor_programs(
 )
 
 
-def test_generated_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=100, promise=Promise.ROUNDING, changed=9 / 10)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_answers() -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=5000, promise=Promise.ROUNDING, changed=9 / 10)
+@with_examples()
+def test_generated_programs_keep_their_answers(examples: int) -> None:
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)

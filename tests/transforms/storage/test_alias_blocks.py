@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Operation, Program, Value, parse
 from tx8ir.passes import PassManager
 from tx8ir.testing import assert_preserves
@@ -258,13 +259,18 @@ STORAGE = [copy, in_place, tensor_view, blocks, loop, branch]
 """Steps that make storage, show it, write it, and pass it on."""
 
 
-def test_programs_of_blocks_keep_their_answers() -> None:
-    assert_preserves(ALIASES, programs=tensor_programs(EVERYTHING, steps=STORAGE), examples=60, changed=1 / 3)
+@with_examples()
+@pytest.mark.parametrize("pipeline", [ALIASES, f"{ALIASES},to-inplace"])
+def test_programs_of_blocks_keep_their_answers(pipeline: str, examples: int) -> None:
+    assert_preserves(pipeline, programs=tensor_programs(EVERYTHING, steps=STORAGE), examples=examples, changed=1 / 3)
 
 
+@with_examples()
 @pytest.mark.parametrize("name", ["to-value-semantics", "fold-copies", "to-inplace"])
-def test_a_second_run_changes_nothing(name: str, twice: Callable[[str], Callable[[Program], None]]) -> None:
-    for_each_program(tensor_programs(EVERYTHING), 50, twice(name))
+def test_a_second_run_changes_nothing(
+    name: str, twice: Callable[[str], Callable[[Program], None]], examples: int
+) -> None:
+    for_each_program(tensor_programs(EVERYTHING), examples, twice(name))
 
 
 def test_a_copy_of_what_is_never_written_is_known_when_it_is_read() -> None:
@@ -283,10 +289,3 @@ def test_a_copy_of_what_is_never_written_is_known_when_it_is_read() -> None:
         "pd.fill_",
         "func.return",
     ]
-
-
-@pytest.mark.nightly
-def test_many_programs_keep_their_answers() -> None:
-    assert_preserves(
-        f"{ALIASES},to-inplace", programs=tensor_programs(EVERYTHING, steps=STORAGE), examples=5000, changed=1 / 3
-    )

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.testing import Promise, assert_preserves, check
@@ -274,12 +275,7 @@ def scratch(writer: Writer) -> Sequence[Value]:
 INPUTS = [VTensorType((2, 3), f32), TensorType((2,), f16), VTensorType((2, 2), bf16), TensorType((3,), i32)]
 
 
-def test_generated_programs_keep_their_bits() -> None:
+@with_examples()
+def test_generated_programs_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[scratch], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=150, promise=Promise.BITS, changed=1 / 2)
-
-
-@pytest.mark.nightly
-def test_many_generated_programs_keep_their_bits() -> None:
-    programs = tensor_programs(EVERYTHING, steps=[scratch], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=5000, promise=Promise.BITS, changed=1 / 2)
+    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.BITS, changed=1 / 2)
