@@ -1,6 +1,7 @@
 # Needs make and a Python >= 3.11 with the venv module; everything else is installed into .venv.
 #   make demo          compile and simulate the bundled models, checked against references
 #   make test          format, lint, types, import rules, test suites (what CI runs)
+#   make test-fast     the tests most likely to fail, in a minute
 #   make test-nightly  long property tests and tests marked `nightly`
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make bench         benchmarks
@@ -71,6 +72,14 @@ format: $(STAMP)
 .PHONY: test
 test: lint
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=ci --suite-times $(PYTEST_ARGS)
+
+# The graph, what runs on it and what becomes of it: what a change breaks first. The rest is the chip and the tools.
+FAST := core dialects interpreter analysis rewriting passes transforms backend/lowering integration/test_single_ops.py
+
+.PHONY: test-fast
+test-fast: $(STAMP)
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=fast \
+		-m "not nightly and not campaign" $(addprefix tests/,$(FAST)) $(PYTEST_ARGS)
 
 .PHONY: test-nightly
 test-nightly: $(STAMP)

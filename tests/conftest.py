@@ -13,10 +13,12 @@ from hypothesis import HealthCheck, settings
 TESTS = Path(__file__).parent
 GOLDEN = TESTS / "golden"
 
-# Plain `pytest` uses `dev`, `make test` uses `ci` (the same examples every time), `make test-nightly` uses `nightly`.
+# Plain `pytest` uses `dev`, `make test` and `make test-fast` use `ci` and `fast` (the same examples every time),
+# `make test-nightly` uses `nightly`.
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("dev", max_examples=50, deadline=None, suppress_health_check=_SLOW)
-settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, suppress_health_check=_SLOW)
+settings.register_profile("fast", max_examples=5, deadline=None, derandomize=True, suppress_health_check=_SLOW)
+settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, suppress_health_check=_SLOW)
 settings.register_profile("nightly", max_examples=2000, deadline=None, suppress_health_check=_SLOW)
 settings.load_profile("dev")
 

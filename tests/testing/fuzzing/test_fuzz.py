@@ -65,10 +65,10 @@ def shown(result: FuzzResult) -> tuple[Any, ...]:
 @pytest.mark.parametrize("pass_", ["cse", FAULTY["cast_there_and_back"]], ids=["right", "wrong"])
 @pytest.mark.parametrize("make", [ThreadPoolExecutor, ProcessPoolExecutor])
 def test_an_executor_finds_the_same(pass_: Any, make: Callable[[int], Any]) -> None:
-    fuzz(pass_, examples=80, seed=3, reduce=False)  # tables that the pass fills once for each process are full then
-    alone = fuzz(pass_, examples=80, seed=3, reduce=False)
+    fuzz(pass_, examples=40, seed=3, reduce=False)  # tables that the pass fills once for each process are full then
+    alone = fuzz(pass_, examples=40, seed=3, reduce=False)
     with make(2) as executor:
-        together = fuzz(pass_, examples=80, seed=3, reduce=False, executor=executor)
+        together = fuzz(pass_, examples=40, seed=3, reduce=False, executor=executor)
     assert shown(alone) == shown(together)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import attrs
 import pytest
 
+from support.examples import with_examples
 from tx8ir.core import Program
 from tx8ir.interpreter import evaluate
 from tx8ir.testing.cases.small_scope import sampled_ops
@@ -39,17 +40,10 @@ def test_two_thousand_programs_have_every_operation() -> None:
     assert {op.name for op in sampled_ops()} <= names(drawn(WITH_SUMS, 2000))
 
 
+@with_examples(50, 2000)
 @pytest.mark.parametrize("features", [WITH_SUMS, EVERYTHING, VALUES], ids=["sums", "everything", "values"])
-def test_programs_evaluate_on_all_inputs(features: Features) -> None:
-    for program in drawn(features, 300 if features is WITH_SUMS else 100):
-        for flavour in FLAVOURS:
-            evaluate(program, draw_inputs(program, 1, flavour))
-
-
-@pytest.mark.nightly
-@pytest.mark.parametrize("features", [WITH_SUMS, EVERYTHING, VALUES], ids=["sums", "everything", "values"])
-def test_thousands_of_programs_evaluate_on_all_inputs(features: Features) -> None:
-    for program in drawn(features, 2000):
+def test_programs_evaluate_on_all_inputs(features: Features, examples: int) -> None:
+    for program in drawn(features, examples):
         for flavour in FLAVOURS:
             evaluate(program, draw_inputs(program, 1, flavour))
 
@@ -57,12 +51,12 @@ def test_thousands_of_programs_evaluate_on_all_inputs(features: Features) -> Non
 def test_what_sums_floats_is_drawn_with_sums_only() -> None:
     """Also attention, convolutions and normalisations; integers may be summed."""
     ordered = {"pd.softmax", "pd.mean", "pd.layer_norm", "pd.rms_norm", "pd.scaled_dot_product_attention"}
-    assert not names(drawn(EVERYTHING, 100)) & ordered
+    assert not names(drawn(EVERYTHING, 50)) & ordered
     assert names(drawn(WITH_SUMS, 300)) >= ordered
 
 
 def test_values_have_no_storage() -> None:
-    assert not any(name.endswith("_") or name == "builtin.to_tensor" for name in names(drawn(VALUES, 100)))
+    assert not any(name.endswith("_") or name == "builtin.to_tensor" for name in names(drawn(VALUES, 50)))
 
 
 def test_without_samples_only_the_steps_write() -> None:
