@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,12 @@ import numpy as np
 import pytest
 
 import tx8ir
+from tx8ir.backend.set_target import target_with
 from tx8ir.compiler import CompileOptions, Dtype, lower, pipeline
 from tx8ir.core import IrError
-from tx8ir.executable import Executable
+from tx8ir.dialects import tx8
+from tx8ir.executable import Executable, _checksum
+from tx8ir.passes import PassManager
 from tx8ir.signature import InputError, Signature
 from tx8ir.target.chip import BOARD, TX8, Target
 from tx8ir.target.formats import BF16, F16, F32, Format
@@ -162,9 +166,28 @@ def test_an_unknown_dtype_is_refused() -> None:
         CompileOptions(dtype="int8")  # pyright: ignore[reportArgumentType]
 
 
-def test_a_target_the_passes_cannot_be_told_of_is_refused() -> None:
-    with pytest.raises(IrError, match=r"smaller allocatable SPM and by its profile \(datasheet, board\)"):
-        pipeline(target=attrs.evolve(TX8, grid=(2, 2)))
+# --- the target
+
+
+def test_a_program_is_compiled_for_the_target_that_it_names() -> None:
+    program = tx8ir.parse(ADD_RELU)
+    tx8.set_target(program, SMALL)
+    named = tx8ir.compile(program)
+    assert named.target == SMALL
+    assert str(named.program) == str(tx8ir.compile(tx8ir.parse(ADD_RELU), SMALL).program)
+    assert {tile for op in named.program.module.walk() for tile in getattr(op, "tiles", ())} == {0, 1, 2, 3}
+    assert tx8ir.compile(program, TX8).target == TX8
+    assert "target" not in str(tx8ir.compile(program, TX8).program)
+
+
+def test_each_stage_reads_the_target_from_the_text() -> None:
+    whole = tx8ir.compile(tx8ir.parse(ADD_RELU), SMALL, keep_stages=True)
+    names = list(whole.stages)
+    for before, after in pairwise(names[names.index("lower-to-tx8be") :]):
+        program = tx8ir.parse(whole.stages[before])
+        program.weights = tx8ir.parse(ADD_RELU).weights
+        PassManager.parse(after).run(program)
+        assert str(program) == whole.stages[after], after
 
 
 # --- stages
@@ -255,10 +278,30 @@ def test_a_saved_executable_runs_as_before(lookup: Executable, tmp_path: Path) -
         np.testing.assert_array_equal(loaded.run(inputs)[name], array)
 
 
-def test_a_saved_executable_remembers_its_target(tmp_path: Path) -> None:
-    target = attrs.evolve(TX8, profile=BOARD)
-    tx8ir.compile(tx8ir.parse(ADD_RELU), target).save(tmp_path)
-    assert Executable.load(tmp_path).target == target
+SMALL = attrs.evolve(
+    TX8, name="small", grid=(2, 2), spm_bytes=1 << 20, spm_allocatable=(0x10000, 0xF0000), ddr_base=1 << 32,
+    ddr_bytes=1 << 30, ddr_bank=512, dma_levels=2, tdma_levels=2,
+    profile=attrs.evolve(BOARD, name="half", ne_step=(8, 8, 8), ct_bytes_per_cycle=64),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("target", [attrs.evolve(TX8, profile=BOARD), SMALL], ids=["board", "small"])
+def test_a_saved_executable_remembers_its_target(target: Target, tmp_path: Path) -> None:
+    executable = tx8ir.compile(tx8ir.parse(ADD_RELU), target)
+    executable.save(tmp_path)
+    loaded = Executable.load(tmp_path)
+    assert loaded.target == executable.target == target
+    np.testing.assert_array_equal(*loaded.run(x=X, y=Y).values(), np.maximum(X + Y, 0))
+
+
+def test_a_manifest_that_says_the_target_is_read(tmp_path: Path) -> None:
+    executable = tx8ir.compile(tx8ir.parse(ADD_RELU))
+    executable.save(tmp_path)
+    file = tmp_path / "executable.json"
+    manifest = json.loads(file.read_text()) | {"target": {"spm_bytes": 1 << 20, "profile": "board"}}
+    manifest["checksum"] = _checksum({key: value for key, value in manifest.items() if key != "checksum"})
+    file.write_text(json.dumps(manifest))
+    assert Executable.load(tmp_path).target == target_with(1 << 20, "board")
 
 
 def _without_manifest(folder: Path) -> None:

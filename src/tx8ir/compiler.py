@@ -10,18 +10,17 @@ from typing import Any, Final, Literal, Protocol, cast
 import attrs
 
 from tx8ir import transforms
-from tx8ir.backend import constants, grouping, layout, lowering
+from tx8ir.backend import constants, grouping, layout, lowering, set_target
 from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
 from tx8ir.backend.search import shard_and_split
-from tx8ir.backend.target_options import target_choices
 from tx8ir.core import IrError, Program, RankedTensor
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
 from tx8ir.passes import Pass, PassManager, find_pass
 from tx8ir.reports import CompileReport, Stage
 from tx8ir.signature import Signature
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -32,6 +31,7 @@ _ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf
 # Importing passes registers them.
 _PASSES: Final = (
     transforms,
+    set_target,
     lowering,
     layout,
     constants,
@@ -94,13 +94,12 @@ _STAGES: Final = (
 """Every stage of a compilation, in order; options may leave some out."""
 
 
-def pipeline(
-    options: CompileOptions = CompileOptions(), target: Target = TX8, *, through: str | None = None
-) -> PassManager:
-    """The passes that `compile` runs for these options and this target, in order, up to and including `through`.
+def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None = None) -> PassManager:
+    """The passes that `compile` runs for these options, in order, up to and including `through`.
 
-    Raises `IrError` when no stage is named `through`, or when the target differs from `TX8` in more than the end of its
-    allocatable SPM and a named profile.
+    They compile for the target that the module names (`tx8ir.dialects.tx8.set_target`), by default the TX8.
+
+    Raises `IrError` when no stage is named `through`.
     """
     if through is not None and through not in _STAGES:
         raise IrError(f"no stage is named '{through}'; stages are {', '.join(_STAGES)}")
@@ -111,40 +110,42 @@ def pipeline(
     if options.opt_group == "single":
         left_out.add("group-fuse")
     stages = [stage for stage in stages if stage not in left_out]
-    choices: dict[str, object] = target_choices(target)
-    if options.dtype is not None:
-        choices["dtype"] = _ELEMENT_OF_DTYPE[options.dtype]
     texts: list[str] = []
     for name in stages:
         kind = find_pass(name)  # None: a pipeline
-        fields = {} if kind is None else attrs.fields_dict(kind)
         taken = [OPTIONS[name]] if name in OPTIONS else []
-        taken += [f"{key.replace('_', '-')}={value}" for key, value in choices.items() if key in fields]
+        if options.dtype is not None and kind is not None and "dtype" in attrs.fields_dict(kind):
+            taken.append(f"dtype={_ELEMENT_OF_DTYPE[options.dtype]}")
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
     return PassManager.parse(",".join(texts))
 
 
 def lower(
-    program: Program, options: CompileOptions = CompileOptions(), target: Target = TX8, *, through: str
+    program: Program, options: CompileOptions = CompileOptions(), target: Target | None = None, *, through: str
 ) -> Program:
     """A copy of `program` after the stages of `compile` up to and including the pass `through`.
+
+    Without `target` it is lowered for the one that it names, by default the TX8.
 
     Raises `IrError` when no stage has that name, and what the stages raise.
     """
     working = program.clone()
-    pipeline(options, target, through=through).run(working)
+    if target is not None:
+        tx8.set_target(working, target)
+    pipeline(options, through=through).run(working)
     return working
 
 
 def compile(
     program: Program,
-    target: Target = TX8,
+    target: Target | None = None,
     options: CompileOptions = CompileOptions(),
     *,
     keep_stages: bool = False,
     progress: Progress | None = None,
 ) -> Executable:
-    """Compiles `program` (dialects ``pd`` and ``builtin``) into an executable for `target`.
+    """Compiles `program` (dialects ``pd`` and ``builtin``) into an executable for `target`; without
+    one, for the target that the program names (`tx8ir.dialects.tx8.set_target`), by default the TX8.
 
     The program itself is not changed. It is verified before the first stage and after each one.
 
@@ -157,7 +158,10 @@ def compile(
     signature = Signature.of(program)
     ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
     working = program.clone()
-    manager = pipeline(options, target)
+    if target is not None:
+        tx8.set_target(working, target)
+    target = tx8.target_of(working)
+    manager = pipeline(options)
     upcoming = [p.title for p in manager.passes]
     done: list[Stage] = []
     texts: dict[str, str] = {}
@@ -196,7 +200,7 @@ def compile(
         spm_bytes=target.spm_allocatable_bytes,
         ddr_bytes=_ddr_bytes(working),
     )
-    return Executable(working, signature, report, target=target, stages=texts)
+    return Executable(working, signature, report, stages=texts)
 
 
 def _float_formats(program: Program) -> tuple[str, ...]:

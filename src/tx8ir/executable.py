@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tx8ir.backend.target_options import PROFILES, target_choices, target_with
+from tx8ir.backend.set_target import target_with
 from tx8ir.core import DYNAMIC, IrError, LoadError, Program, RankedTensor
 from tx8ir.core.files import read_json, shown
 from tx8ir.core.schema import Check, structure
@@ -22,7 +22,7 @@ from tx8ir.dialects import tx8
 from tx8ir.reports import CompileReport, Report, RunReport
 from tx8ir.signature import InputError, Port, Signature, kind_of, prepare_inputs, quoted, to_port
 from tx8ir.sim import Simulator
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import PROFILES, TX8, Target
 
 _SAVE_FORMAT: Final = 2
 _MANIFEST: Final = "executable.json"
@@ -38,7 +38,7 @@ class RangeError(ArithmeticError):
 class Executable:
     """A compiled program and what is needed to run it: its signature, its target and the report of its compilation.
 
-    program: the `tx8` instruction program with its constant segments.
+    program: the `tx8` instruction program with its constant segments; it names its target.
     signature: the inputs and outputs of the source program; `run` takes and returns arrays of these types.
     stages: text of the program after each stage, by pass name; empty unless asked for at compile time.
     """
@@ -49,12 +49,10 @@ class Executable:
         signature: Signature,
         compilation: CompileReport,
         *,
-        target: Target = TX8,
         stages: Mapping[str, str] | None = None,
     ) -> None:
         self.program = program
         self.signature = signature
-        self.target = target
         self.stages = dict(stages or {})
         self._compilation = compilation
         self._latest: RunReport | None = None
@@ -62,7 +60,12 @@ class Executable:
         self._elements = {op.port_name: op.tensor.element for op in ports if isinstance(op, tx8.InputOp)}
         outputs = (op for op in ports if isinstance(op, tx8.OutputOp))
         self._status_words = {op.port_name: op.status for op in outputs if op.status is not None}
-        self._simulator = Simulator(program, target)
+        self._simulator = Simulator(program)
+
+    @property
+    def target(self) -> Target:
+        """What it was compiled for."""
+        return tx8.target_of(self.program)
 
     @property
     def report(self) -> Report:
@@ -101,7 +104,7 @@ class Executable:
         self.program.save(folder)
         manifest: dict[str, object] = {
             "format": _SAVE_FORMAT,
-            "target": target_choices(self.target),
+            "target": {},
             "signature": attrs.asdict(self.signature),
             "compilation": attrs.asdict(self._compilation),
         }
@@ -126,9 +129,10 @@ class Executable:
             raise IrError(f"{folder} is not a saved executable: it has no {_MANIFEST}")
         document = _of_this_format(read_json(manifest_path, "a manifest"), manifest_path)
         manifest = structure(_Manifest, document, manifest_path)
-        target = target_with(**attrs.asdict(manifest.target))
         program = Program.load(folder)
         program.verify()
+        if manifest.target != _TargetChoices():
+            tx8.set_target(program, target_with(**attrs.asdict(manifest.target)))
         _check_ports(manifest.signature, program, manifest_path)
         # Last: what does not even fit has been named. A type may fit and be another: truth values are computed as
         # floats, and what a chip computes in f32 may have been f64.
@@ -136,7 +140,7 @@ class Executable:
         if manifest.checksum != wanted:
             raise LoadError(manifest_path, f"{wanted!r}, the checksum of this manifest: it was changed after it was "
                             "saved", repr(manifest.checksum), "checksum")  # fmt: skip
-        return cls(program, manifest.signature, manifest.compilation, target=target)
+        return cls(program, manifest.signature, manifest.compilation)
 
     def __str__(self) -> str:
         def side(ports: tuple[Port, ...]) -> str:
@@ -156,7 +160,7 @@ _Profile = Annotated[str, Check(f"one of {', '.join(PROFILES)}", lambda name: na
 
 @attrs.frozen
 class _TargetChoices:
-    """The options of `target_with`."""
+    """The options of `target_with`, with which executables said their target before their programs did."""
 
     spm_bytes: _SpmBytes | None = None
     profile: _Profile = TX8.profile.name

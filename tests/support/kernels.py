@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tx8ir.backend.codegen import GenerateTx8
 from tx8ir.backend.memory import AllocateDdr, AllocateSpm
 from tx8ir.backend.search import ShardAndSplit
-from tx8ir.backend.target_options import target_with
+from tx8ir.backend.set_target import SetTarget
 from tx8ir.core import (
     Block,
     Builder,
@@ -201,11 +201,11 @@ def run_kernel(
         PassError: the program cannot be compiled. SimError: an instruction does what the machine does not allow.
     """
     program = build_kernel_program(make, operands, blocked=blocked, sharding=sharding)
-    passes = (ShardAndSplit(spm_bytes=spm_bytes), AllocateSpm(spm_bytes=spm_bytes), AllocateDdr())
+    passes = (SetTarget(spm_bytes=spm_bytes), ShardAndSplit(), AllocateSpm(), AllocateDdr())
     PassManager(passes).run(program)
     compiled = program.clone()
     PassManager((GenerateTx8(),)).run(compiled)
-    simulator = Simulator(compiled, target_with(spm_bytes))
+    simulator = Simulator(compiled)
     feeds = [o.array for o in operands if o is not None and o.kind == "var"]
     result = simulator.run({port.port_name: array for port, array in zip(simulator.inputs, feeds, strict=True)})
     (out,) = result.outputs.values()

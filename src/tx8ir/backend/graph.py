@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from tx8ir.core import Block, BlockArgument, IrError, NoneType, Operation, Program, RankedTensor, Value, VTensorType
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr, GroupOp, ReturnOp
-from tx8ir.target.chip import TX8
+from tx8ir.target.chip import Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
 
@@ -126,11 +126,13 @@ def mem_layout_of(value: Value) -> MemLayout:
     return MemLayout(op.dev_info.mem_layout)
 
 
-def region_tiles(group: tx8be.GroupOp) -> tuple[int, ...]:
+def region_tiles(group: tx8be.GroupOp, target: Target) -> tuple[int, ...]:
     """Ids of the tiles of `dev_region`, in row-major order; all tiles of the chip when there is none."""
     region = group.dev_region
     if region is None:
-        return tuple(range(TX8.tiles))
+        return tuple(range(target.tiles))
     return tuple(
-        TX8.tile_id(x, y) for x in range(region.x, region.x + region.dx) for y in range(region.y, region.y + region.dy)
+        target.tile_id(x, y)
+        for x in range(region.x, region.x + region.dx)
+        for y in range(region.y, region.y + region.dy)
     )

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 from rich.text import Text
 
-from tx8ir.backend.target_options import target_with
+from tx8ir.backend.set_target import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import load_program, read_data, write_data
 from tx8ir.cli.fuzz import fuzz
@@ -22,7 +22,7 @@ from tx8ir.executable import Executable
 from tx8ir.reports import Report
 from tx8ir.signature import InputError
 from tx8ir.support.table import Table
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.testing import check_outputs
 
 app = typer.Typer(
@@ -189,8 +189,8 @@ def _compile_options(dtype: DtypeOption | None) -> CompileOptions:
     return CompileOptions(dtype=None if dtype is None else _DTYPES[dtype])
 
 
-def _target(profile: ProfileOption | None) -> Target:
-    return TX8 if profile is None else target_with(profile=profile.value)
+def _target(profile: ProfileOption | None) -> Target | None:
+    return None if profile is None else target_with(profile=profile.value)
 
 
 def _print_report(report: Report, *, verbose: bool) -> None:

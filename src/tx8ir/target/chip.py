@@ -15,6 +15,7 @@ __all__ = [
     "BOARD",
     "CYCLES_PER_SECOND",
     "DATASHEET",
+    "PROFILES",
     "TX8",
     "Engine",
     "Family",
@@ -161,6 +162,9 @@ BOARD = Profile(
     issue_cycles=1_000,  # 1 us on today's firmware [B, uncalibrated]
 )
 """What boards were measured to do."""
+
+PROFILES = {profile.name: profile for profile in (DATASHEET, BOARD)}
+"""The profiles by name."""
 
 
 @attrs.frozen(kw_only=True)

@@ -87,4 +87,4 @@ def test_the_search_comes_first() -> None:
 def test_less_spm_than_the_tiling_was_made_for() -> None:
     run = run_kernel(tx8be.ReluOp, [Operand(zeros(64, 4096))], blocked=True)
     with pytest.raises(PassError, match="needs more than the 512 bytes of SPM"):
-        PassManager((AllocateSpm(spm_bytes=512),)).run(run.allocated)
+        PassManager.parse("set-target{spm-bytes=512},allocate-spm").run(run.allocated)

@@ -112,14 +112,14 @@ DEEP = Walk(0, 0, ((2, 1000, 7), (5, 200, 11), (3, 40, 13), (4, 8, 17)), 4)
 
 
 def test_deep_walks_are_split_at_their_shortest_loop() -> None:
-    pieces = list(split_levels([DEEP]))
+    pieces = list(split_levels([DEEP], 3))
     assert [p.source for p in pieces] == [0, 1000]
     assert {p.levels for p in pieces} == {DEEP.levels[1:]}
 
 
 def test_dma_pieces_are_dense_on_the_target() -> None:
     walk = Walk(0, 0, ((2, 900, 100), (3, 200, 16), (4, 40, 4)), 4)
-    pieces = list(split_dense([walk]))
+    pieces = list(split_dense([walk], 3))
     assert [(p.source, p.target) for p in pieces] == [(0, 0), (900, 100)]
     assert {p.levels for p in pieces} == {((3, 200, 16), (4, 40, 4))}
 

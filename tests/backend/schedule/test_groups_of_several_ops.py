@@ -14,6 +14,7 @@ from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation, DevAttr
+from tx8ir.target.chip import TX8
 
 NCX = DevAttr(mem_layout="NCx")
 GEOMETRY = {"pads": (1, 1, 1, 1), "dev_info": NCX}
@@ -51,7 +52,7 @@ def test_a_residual_block_in_one_group(sharding: tuple[int, ...] | None) -> None
 
 
 def test_every_cut_of_a_chain_recomputes_its_halo() -> None:
-    body = GroupBody.of(group_of(build_kernel_program(residual_block, BLOCK, blocked=True)))
+    body = GroupBody.of(group_of(build_kernel_program(residual_block, BLOCK, blocked=True)), TX8)
     found = body.slice_for(Box((0, 4, 0, 0), (1, 2, 12, 16)))
     assert found is not None
     x, _, _, inner, *_ = found.boxes
@@ -72,7 +73,7 @@ def gram(x: Any, none: Any) -> Any:
 
 def test_what_one_op_reads_of_a_buffer_begins_elsewhere_on_every_tile() -> None:
     operands = [Operand(data(32, 64)), None]
-    body = GroupBody.of(group_of(build_kernel_program(gram, operands, blocked=True)))
+    body = GroupBody.of(group_of(build_kernel_program(gram, operands, blocked=True)), TX8)
     slices = [body.slice_for(Box((row, 0), (2, 32))) for row in (0, 2)]
     cuts = [found.cuts[0] for found in slices if found is not None]
     assert cuts == [((0, 0),), ((2, 0),)]
@@ -86,7 +87,7 @@ def test_a_cut_that_some_op_forbids_is_no_candidate() -> None:
         return tx8be.ReluOp(tx8be.SoftmaxOp(x, dev_info=NCX).y, dev_info=NCX)
 
     operands = [Operand(data(2, 3, 256))]
-    body = GroupBody.of(group_of(build_kernel_program(normalise, operands, blocked=True)))
+    body = GroupBody.of(group_of(build_kernel_program(normalise, operands, blocked=True)), TX8)
     assert body.granules == (1, 1, 16)
     assert body.slice_for(Box((0, 0, 0), (2, 3, 64))) is None
     run_kernel(normalise, operands, blocked=True).check()
@@ -113,4 +114,4 @@ def test_a_group_stores_one_result() -> None:
     store.y.replace_all_uses_with(store.x)
     store.erase()
     with pytest.raises(CompileError, match="this one has 0 stores"):
-        GroupBody.of(group)
+        GroupBody.of(group, TX8)

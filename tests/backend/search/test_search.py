@@ -11,11 +11,11 @@ import pytest
 from support.kernels import Operand, build_kernel_program, run_kernel
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors
-from tx8ir.backend.search import ShardAndSplit, find_tiling, shardings
+from tx8ir.backend.search import find_tiling, shardings
 from tx8ir.backend.search.estimate import Pricer, pipelined_cycles
-from tx8ir.backend.target_options import target_with
+from tx8ir.backend.set_target import SetTarget
 from tx8ir.core import Program, parse
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import Activation
 from tx8ir.passes import PassError, PassManager
 from tx8ir.target.chip import TX8
@@ -35,9 +35,9 @@ def conv_program(h: int = 16, c: int = 64, o: int = 128) -> Program:
 
 
 def test_the_choice_is_the_cheapest_of_all_shardings() -> None:
-    body = GroupBody.of(group_of(conv_program()))
-    best = find_tiling(body, TX8, 16)
-    pricer = Pricer(body, TX8, 16)
+    body = GroupBody.of(group_of(conv_program()), TX8)
+    best = find_tiling(body, 16)
+    pricer = Pricer(body, 16)
     prices = []
     for vector in (*factor_vectors(16, 4), (1, 1, 1, 1)):
         tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, vector, strict=True))
@@ -48,7 +48,7 @@ def test_the_choice_is_the_cheapest_of_all_shardings() -> None:
 
 
 def test_equal_cuts_are_tried_once() -> None:
-    body = GroupBody.of(group_of(conv_program(h=4, o=64)))
+    body = GroupBody.of(group_of(conv_program(h=4, o=64)), TX8)
     vectors = shardings(body, 16)
     assert len(vectors) < 36
     assert len({tuple(min(s, n) for s, n in zip(v, (1, 4, 4, 4), strict=True)) for v in vectors}) == len(vectors)
@@ -75,7 +75,7 @@ DENSE_LAYER = [
 )
 def test_the_estimate_is_what_the_simulator_measures(make: Any, operands: list[Any], spm: int | None) -> None:
     run = run_kernel(make, operands, blocked=True, spm_bytes=spm)
-    priced = Pricer(GroupBody.of(run.group), target_with(spm), 16).price(Tiling(run.sharding, run.slice))
+    priced = Pricer(GroupBody.of(run.group, tx8.target_of(run.group)), 16).price(Tiling(run.sharding, run.slice))
     assert min(c.cycles for c in priced) == pytest.approx(run.report.cycles, rel=0.1)
 
 
@@ -120,7 +120,7 @@ def test_nothing_fits() -> None:
 
 def test_more_spm_than_the_chip_has() -> None:
     with pytest.raises(ValueError, match="expected 1 to 3014656"):
-        PassManager((ShardAndSplit(spm_bytes=1 << 22),)).run(conv_program())
+        SetTarget(spm_bytes=1 << 22)
 
 
 TWINS = """

@@ -25,10 +25,11 @@ __all__ = ["GenerateTx8"]
 class GenerateTx8(Pass):
     """Replaces `main` by a `tx8.program` and the weight store by the DDR image of the constants.
 
-    Every constant, input and result gets a DDR segment, the variables share one (`scratch`). The program's public names
-    become `tx8.input` and `tx8.output`. A group's instructions follow those of the groups before it; a barrier
-    stands behind a group with `need_barrier` when instructions follow, but the next group's loads of constants come
-    before it: they need no other tile's results. Groups that alias DDR give no instruction.
+    The target of the module becomes that of the program. Every constant, input and result gets a DDR segment, the
+    variables share one (`scratch`). The program's public names become `tx8.input` and `tx8.output`. A group's
+    instructions follow those of the groups before it; a barrier stands behind a group with `need_barrier` when
+    instructions follow, but the next group's loads of constants come before it: they need no other tile's results.
+    Groups that alias DDR give no instruction.
 
     Assumes: `allocate-spm` and `allocate-ddr` ran. Raises `CompileError` when a value's layouts do not agree.
     """
@@ -38,6 +39,7 @@ class GenerateTx8(Pass):
     def run(self, program: Program) -> None:
         body = Block()
         weights = WeightStore()
+        target = tx8.target_of(program)
         tiles: set[int] = set()
         with Builder.at_end(body):
             _constants(program, weights)
@@ -50,19 +52,20 @@ class GenerateTx8(Pass):
                 made = code.emit_constants()
                 if pending:
                     tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=f"barrier before group {group.group_id}")
-                tiles.update(region_tiles(group))
+                tiles.update(region_tiles(group, target))
                 self.count("instructions", made + code.emit())
                 self.count("groups")
                 pending = group.need_barrier
         module = program.module
         location = program.main.location
-        for name in (DDR_SCRATCH, STATUS_WORDS):
+        compiled_for = module.attributes.get(tx8.TARGET)
+        for name in (DDR_SCRATCH, STATUS_WORDS, tx8.TARGET):
             if name in module.attributes:
                 module.remove_attribute(name)
         for op in list(program.body):
             op.erase(by=self.name)
         with Builder.at_end(program.body), at_location(location):
-            tx8.ProgramOp(body=Region([body]))
+            tx8.ProgramOp(target=compiled_for, body=Region([body]))
         program.weights = weights
 
 

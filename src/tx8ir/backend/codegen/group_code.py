@@ -15,9 +15,9 @@ from tx8ir.backend.oplib.kernel import Instruction
 from tx8ir.backend.schedule.annotations import read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
-from tx8ir.backend.schedule.transfer import load_instructions, store_instructions, transfer
+from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_instructions
 from tx8ir.core import Operation, Value
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import BackendOp
 
 __all__ = ["GroupCode", "Phase", "source_name"]
@@ -68,9 +68,10 @@ class GroupCode:
 
     def __init__(self, group: tx8be.GroupOp) -> None:
         self.group = group
-        self.body = body = GroupBody.of(group)
+        self.target = target = tx8.target_of(group)
+        self.body = body = GroupBody.of(group, target)
         tiling, _ = read_tiling(body)
-        self.tile_ids = region_tiles(group)
+        self.tile_ids = region_tiles(group, target)
         self.steps = GroupSteps.make(body, tiling, len(self.tile_ids))
         self.kept = self.steps.kept()
         self.addresses = [_buffers(value) for value in body.values]
@@ -135,8 +136,7 @@ class GroupCode:
         for position in sorted(moved):
             box = group_slice.boxes[position]
             if box is not None:
-                part = self.body.slice_tensor(position, group_slice)
-                structures.append(transfer(self.body.tensors[position], box, part).structure)
+                structures.append(self.body.transfer(position, box).structure)
         return tuple(structures)
 
     def _phase(
@@ -146,11 +146,15 @@ class GroupCode:
         return emit_streams(streams, source_name(op, self.group), op.location)
 
     def _load(self, position: int, address: int, tiles: _TileClass) -> list[Instruction]:
-        boxes = tiles.boxes(position)
-        if not boxes:
+        transfers = self._moved(position, tiles)
+        if not transfers:
             return []
         part = self.body.slice_tensor(position, tiles.first, address)
-        return load_instructions(self.body.tensors[position], boxes, part, self.load_addresses[position])
+        return load_instructions(transfers, part, self.load_addresses[position], self.target)
+
+    def _moved(self, position: int, tiles: _TileClass) -> list[Transfer]:
+        """The transfer of one value on every tile."""
+        return [self.body.transfer(position, box) for box in tiles.boxes(position)]
 
     def _compute(self, number: int, placed: Sequence[int], tiles: _TileClass) -> list[Instruction]:
         body = self.body
@@ -174,7 +178,7 @@ class GroupCode:
         position = self.body.index[self.body.stored]
         part = self.body.slice_tensor(position, tiles.first, placed[position])
         _check_layout(self.body.store.y, self.body.stored, self.body.store)
-        return store_instructions(self.body.tensors[position], tiles.boxes(position), part, self.store_address)
+        return store_instructions(self._moved(position, tiles), part, self.store_address, self.target)
 
 
 def _buffers(value: Value) -> tuple[int, ...]:

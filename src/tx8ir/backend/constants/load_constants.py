@@ -9,10 +9,9 @@ import attrs
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout
 from tx8ir.backend.oplib.interface import OpLib
 from tx8ir.core import Builder, OpOperand, Program, VTensorType, at_location
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import DevAttr
 from tx8ir.passes import Pass, option, register_pass
-from tx8ir.target.chip import TX8
 from tx8ir.target.layout import MemLayout, size_bytes
 
 
@@ -40,12 +39,16 @@ class LoadConstants(Pass):
     """
 
     name: ClassVar[str] = "load-constants"
-    large_bytes: int = option(TX8.ddr_bank * TX8.tiles, "constants of more bytes than this get the first ids")
+    large_bytes: int | None = option(
+        None, "constants of more bytes than this get the first ids; none: a DDR bank for each tile"
+    )
 
     def run(self, program: Program) -> None:
         constants = [op for op in backend_ops(program) if isinstance(op, tx8be.ConstantOp)]
         loads = [load for constant in constants for load in self._loads(constant)]
-        ids = self._number(loads)
+        target = tx8.target_of(program)
+        large = target.ddr_bank * target.tiles if self.large_bytes is None else self.large_bytes
+        ids = self._number(loads, large)
         for load in loads:
             self._place(load, ids[load.constant.parameter, load.layout])
         for constant in constants:
@@ -71,13 +74,14 @@ class LoadConstants(Pass):
                 loads.append(_Load(constant, use, MemLayout(constant.dev_info.mem_layout)))
         return loads
 
-    def _number(self, loads: list[_Load]) -> dict[tuple[str, MemLayout], int]:
+    @staticmethod
+    def _number(loads: list[_Load], large_bytes: int) -> dict[tuple[str, MemLayout], int]:
         """Ids by variable and layout, large constants first."""
         sizes: dict[tuple[str, MemLayout], int] = {}
         for load in loads:
             t = tx8be.ranked(load.constant.y, "constant")
             sizes.setdefault((load.constant.parameter, load.layout), _stored_bytes(t, load.layout))
-        ordered = sorted(sizes, key=lambda key: sizes[key] <= self.large_bytes)
+        ordered = sorted(sizes, key=lambda key: sizes[key] <= large_bytes)
         return {key: number for number, key in enumerate(ordered)}
 
     def _place(self, load: _Load, number: int) -> None:

@@ -8,10 +8,9 @@ import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops
 from tx8ir.core import Program
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import RegionAttr
 from tx8ir.passes import Pass, register_pass
-from tx8ir.target.chip import TX8
 
 TILE_DX, TILE_DY = "tile_dx", "tile_dy"
 """Attributes of the module: extents of its tile grid; the whole chip where they are absent."""
@@ -21,7 +20,7 @@ def tile_grid(program: Program) -> tuple[int, int]:
     """The module's tile grid (x, y). Raises `CompileError` when it is not inside the chip's."""
     attributes = program.module.attributes
     extents: list[int] = []
-    for name, limit in zip((TILE_DX, TILE_DY), TX8.grid, strict=True):
+    for name, limit in zip((TILE_DX, TILE_DY), tx8.target_of(program).grid, strict=True):
         value = attributes[name].value if name in attributes else limit
         if not isinstance(value, int) or not 1 <= value <= limit:
             raise CompileError(f"{name} is {value}; expected 1 to {limit}", op=program.module)

@@ -11,9 +11,9 @@ from tx8ir.backend.memory.ddr_storage import DDR_ADDRESS, DDR_SCRATCH, storage_o
 from tx8ir.backend.memory.placement import Buffer, place
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.core import Program
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
-from tx8ir.target.chip import TX8
+from tx8ir.target.chip import Target
 
 __all__ = ["AllocateDdr", "result_values"]
 
@@ -44,28 +44,27 @@ class AllocateDdr(Pass):
     name: ClassVar[str] = "allocate-ddr"
 
     def run(self, program: Program) -> None:
-        cursor = self._constants(program, TX8.ddr_base)
+        target = tx8.target_of(program)
+        cursor = self._constants(program, target)
         for op in backend_ops(program):
             if isinstance(op, tx8be.InputOp):
                 op.set_attribute(DDR_ADDRESS, cursor)
-                cursor += self._banks(stored_bytes(op.y))
+                cursor += _banks(stored_bytes(op.y), target)
         (results,) = result_values(program)
         owners = {storage_of(value): None for value in results.xs}
         for owner in owners:
             if isinstance(owner, tx8be.GroupOp):
                 owner.set_attribute(DDR_ADDRESS, cursor)
-                cursor += self._banks(stored_bytes(owner.outs[0]))
-        cursor = self._variables(program, cursor, set(owners))
-        if cursor > TX8.ddr_end:
-            raise CompileError(f"the program needs {cursor - TX8.ddr_base} bytes of DDR; there are {TX8.ddr_bytes}")
-        self.count("bytes", cursor - TX8.ddr_base)
+                cursor += _banks(stored_bytes(owner.outs[0]), target)
+        cursor = self._variables(program, target, cursor, set(owners))
+        needed = cursor - target.ddr_base
+        if needed > target.ddr_bytes:
+            raise CompileError(f"the program needs {needed} bytes of DDR; there are {target.ddr_bytes}")
+        self.count("bytes", needed)
 
-    @staticmethod
-    def _banks(size: int) -> int:
-        return align_up(size, TX8.ddr_bank)
-
-    def _constants(self, program: Program, cursor: int) -> int:
-        """Places constants; all loads of one id share its address."""
+    def _constants(self, program: Program, target: Target) -> int:
+        """Places constants from the base of DDR on; all loads of one id share its address. The first free address."""
+        cursor = target.ddr_base
         loads: dict[int, list[tx8be.LoadConstOp]] = {}
         for op in program.module.walk():
             if isinstance(op, tx8be.LoadConstOp):
@@ -77,11 +76,11 @@ class AllocateDdr(Pass):
                 if not same or stored_bytes(op.y) != stored_bytes(first.y):
                     raise CompileError(f"constant id {number} is loaded as two different constants", op=op)
                 op.set_attribute(DDR_ADDRESS, cursor)
-            cursor += self._banks(stored_bytes(first.y))
+            cursor += _banks(stored_bytes(first.y), target)
         self.count("constants", len(loads))
         return cursor
 
-    def _variables(self, program: Program, base: int, fixed: set[object]) -> int:
+    def _variables(self, program: Program, target: Target, base: int, fixed: set[object]) -> int:
         """Places the results of groups that are not results of the program; returns the first free address."""
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         deepest = max((group.layer or 0 for group in groups), default=0)
@@ -92,8 +91,10 @@ class AllocateDdr(Pass):
                 owner = storage_of(value)
                 ends[owner] = max(ends.get(owner, 0), time[group])
         variables = [g for g in groups if g.group_tag != 2 and g not in fixed and g.outs]
-        items = [Buffer(self._banks(stored_bytes(g.outs[0])), time[g], max(time[g], ends.get(g, 0))) for g in variables]
-        placement = place(items, alignment=TX8.ddr_bank, max_nodes=0)
+        items = [
+            Buffer(_banks(stored_bytes(g.outs[0]), target), time[g], max(time[g], ends.get(g, 0))) for g in variables
+        ]
+        placement = place(items, alignment=target.ddr_bank, max_nodes=0)
         for group, offset in zip(variables, placement.offsets, strict=True):
             group.set_attribute(DDR_ADDRESS, base + offset)
         if placement.size:
@@ -102,3 +103,8 @@ class AllocateDdr(Pass):
         self.count("variable bytes", placement.size)
         self.count("variable bound bytes", placement.bound)
         return base + placement.size
+
+
+def _banks(size: int, target: Target) -> int:
+    """`size` in whole banks, in bytes."""
+    return align_up(size, target.ddr_bank)

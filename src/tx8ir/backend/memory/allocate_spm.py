@@ -11,12 +11,10 @@ from tx8ir.backend.memory.spm_plan import plan_spm
 from tx8ir.backend.schedule.annotations import read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
-from tx8ir.backend.target_options import target_with
 from tx8ir.core import Program
-from tx8ir.dialects import tx8be
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr
 from tx8ir.passes import Pass, option, register_pass
-from tx8ir.target.chip import Target
 
 __all__ = ["AllocateSpm"]
 
@@ -31,22 +29,22 @@ class AllocateSpm(Pass):
     take the low and the high end of it in turn, so that a group's constants can load while the one before computes.
     `max_nodes` bounds the exact search behind the heuristics.
 
-    Assumes: `shard-and-split` ran (with the same `spm_bytes`). Raises `CompileError` when a group does not fit.
+    Assumes: `shard-and-split` ran. Raises `CompileError` when a group does not fit.
     """
 
     name: ClassVar[str] = "allocate-spm"
-    spm_bytes: int | None = option(None, "bytes of SPM per tile that may be used; none: those of TX8")
     max_nodes: int = option(20_000, "bound on the exact search behind the heuristics, in nodes")
 
     def run(self, program: Program) -> None:
-        target = target_with(self.spm_bytes)
+        target = tx8.target_of(program)
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp) and op.group_tag != 2]
         for number, group in enumerate(groups):
-            self._allocate(GroupBody.of(group), target, high=number % 2 == 1)
+            self._allocate(GroupBody.of(group, target), high=number % 2 == 1)
 
-    def _allocate(self, body: GroupBody, target: Target, high: bool) -> None:
+    def _allocate(self, body: GroupBody, high: bool) -> None:
+        target = body.target
         tiling, buffers = read_tiling(body)
-        steps = GroupSteps.make(body, tiling, len(region_tiles(body.group)))
+        steps = GroupSteps.make(body, tiling, len(region_tiles(body.group, target)))
         forms: dict[object, GroupSlice] = {}
         for index in steps.indices():
             for tile in range(len(steps.tiles)):
@@ -54,8 +52,7 @@ class AllocateSpm(Pass):
                 if found is not None:
                     forms.setdefault(found.form, found)
         temporaries = [
-            max(body.kernel(k, form, target=target).temp_bytes for form in forms.values())
-            for k in range(len(body.compute))
+            max(body.kernel(k, form).temp_bytes for form in forms.values()) for k in range(len(body.compute))
         ]
         plan = plan_spm(
             body,
@@ -63,7 +60,6 @@ class AllocateSpm(Pass):
             kept=steps.kept(),
             buffers=buffers,
             temporaries=temporaries,
-            target=target,
             max_nodes=self.max_nodes,
         )
         if plan is None:

@@ -9,7 +9,6 @@ import attrs
 from tx8ir.backend.memory.placement import Buffer, place
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
-from tx8ir.target.chip import Target
 
 __all__ = ["SpmPlan", "plan_spm"]
 
@@ -41,7 +40,6 @@ def plan_spm(
     kept: Collection[int],
     buffers: int,
     temporaries: Iterable[int],
-    target: Target,
     max_nodes: int = 20_000,
 ) -> SpmPlan | None:
     """Addresses that hold every slice in `forms`, or None when they do not fit the allocatable SPM.
@@ -52,6 +50,7 @@ def plan_spm(
     the buffer of its operand when this one dies there.
     """
     forms = list(forms)
+    target = body.target
     last_step = 1 + len(body.compute)
     sizes = [max((_size(body, i, form) for form in forms), default=0) for i in range(len(body.values))]
     owner = _in_place(body, forms, kept)

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 import attrs
 
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.kernel import Kernel, OpSlice
+from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.core import Interface
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 
 __all__ = ["ALL_OPERANDS", "AlignMode", "Engine", "InferLayout", "OpLib", "OpQuery", "OperandSlices", "Sharding"]
 
@@ -97,27 +97,12 @@ class OpLib(Interface):
         """Append the instructions that compute one slice to `kernel`."""
         raise NotImplementedError
 
-    @abstractmethod
-    def trial(self, op_slice: OpSlice, target: Target = TX8) -> Kernel:
-        """What `emit` writes for `op_slice`, with the temporaries at address 0."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def spm_temp_bytes(self, op_slice: OpSlice, target: Target = TX8) -> int:
-        """SPM bytes of temporaries `emit` takes for `op_slice`."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def cycles(self, op_slice: OpSlice, target: Target = TX8) -> int:
-        """Clock cycles of what `emit` writes for `op_slice`, engines overlapping where the data allow it."""
-        raise NotImplementedError
-
 
 class Sharding(Interface):
     """How an op's result may be cut, and what each operand must then supply."""
 
     @abstractmethod
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         """Per result axis: cuts fall on multiples of this many elements; None when the axis is never cut."""
         raise NotImplementedError
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from tx8ir.backend.oplib.moves import AxisMap, Walk, identity, split_levels, walks
 from tx8ir.backend.oplib.tensor import Tsr, align_up
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32, Format
 from tx8ir.target.rounding import Rounding, convert
 
@@ -73,7 +73,7 @@ class Kernel:
     were taken. Every method that names an instruction appends it.
     """
 
-    def __init__(self, op_slice: OpSlice, scratch: int = 0, target: Target = TX8) -> None:
+    def __init__(self, op_slice: OpSlice, target: Target, scratch: int = 0) -> None:
         self.slice = op_slice
         self.target = target
         self.instructions: list[Instruction] = []
@@ -205,8 +205,8 @@ class Kernel:
         """Copies within SPM: `moves` are relative to `src` and `dst`; `layout` and `format` are what they make of the
         elements, where that is something else than before.
         """
-        for walk in split_levels(moves):
-            padding = (3 - len(walk.levels)) * ((1, 0, 0),)
+        for walk in split_levels(moves, self.target.tdma_levels):
+            padding = (self.target.tdma_levels - len(walk.levels)) * ((1, 0, 0),)
             levels = (*padding, *walk.levels)
             self.add(
                 "tdma",

@@ -6,11 +6,10 @@ from typing import TypeVar
 
 from tx8ir.backend.graph import format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.costs import kernel_cycles
 from tx8ir.backend.oplib.interface import OperandSlices, OpQuery
-from tx8ir.backend.oplib.kernel import Kernel, OpSlice
+from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.core import Model, Operation, Value
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.target.layout import aligned_channels
 
 __all__ = ["ElementwiseSharding", "KernelModel", "last_axis_granule", "rank_layout"]
@@ -23,7 +22,7 @@ def rank_layout(op: Operation) -> str:
     return "Tensor" if len(shape_of(op.results[0])) <= 2 else "NTensor"
 
 
-def last_axis_granule(value: Value) -> int:
+def last_axis_granule(value: Value, target: Target) -> int:
     """Where the last axis of `value`, the result of an op, may be cut; a scalar is stored as one element of rank 1.
 
     At channel blocks (64 elements, 128 of a 1-byte format) when the blocked value has padding lanes, as the tile with
@@ -35,7 +34,7 @@ def last_axis_granule(value: Value) -> int:
         return 1
     channels = (shape_of(value) or (1,))[-1]
     padded = aligned_channels(channels, format) != channels
-    return format.block if padded else TX8.profile.ne_step[1]
+    return format.block if padded else target.profile.ne_step[1]
 
 
 class KernelModel(Model[OpT]):
@@ -49,27 +48,15 @@ class KernelModel(Model[OpT]):
     def emit(self, kernel: Kernel) -> None:
         raise NotImplementedError  # each kind of op answers for itself
 
-    def trial(self, op_slice: OpSlice, target: Target = TX8) -> Kernel:
-        """The kernel of `op_slice`, with its temporaries at address 0."""
-        kernel = Kernel(op_slice, target=target)
-        self.emit(kernel)
-        return kernel
-
-    def spm_temp_bytes(self, op_slice: OpSlice, target: Target = TX8) -> int:
-        return self.trial(op_slice, target).temp_bytes
-
-    def cycles(self, op_slice: OpSlice, target: Target = TX8) -> int:
-        return kernel_cycles(self.trial(op_slice, target).instructions, target)
-
 
 class ElementwiseSharding(Model[OpT]):
     """Cuts of an op whose operands have the result's shape, or are rank-1 over its last axis."""
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.results[0]))
-        return (1,) * (rank - 1) + (last_axis_granule(self.op.results[0]),) * min(rank, 1)
+        return (1,) * (rank - 1) + (last_axis_granule(self.op.results[0], target),) * min(rank, 1)
 
     def operand_slices(self, out: Box) -> OperandSlices:
         boxes: list[Box | None] = []

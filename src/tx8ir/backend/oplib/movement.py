@@ -18,6 +18,7 @@ from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, last_axi
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
+from tx8ir.target.chip import Target
 
 __all__ = ["BroadcastLib", "ChannelNormLib", "ConcatenateLib", "GatherLib", "ReshapeLib", "SliceLib", "TransposeLib"]
 
@@ -67,10 +68,10 @@ class TransposeCuts(Model[tx8be.TransposeOp]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         rank = len(self.op.perm)
         cuts = [4 if source == rank - 1 else 1 for source in self.op.perm]
-        return (*cuts[:-1], last_axis_granule(self.op.results[0]))
+        return (*cuts[:-1], last_axis_granule(self.op.results[0], target))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         inverse = [self.op.perm.index(axis) for axis in range(out.rank)]
@@ -131,9 +132,9 @@ class ConcatenateCuts(Model[tx8be.ConcatenateOp]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.y))
-        last = last_axis_granule(self.op.results[0])
+        last = last_axis_granule(self.op.results[0], target)
         return tuple(None if j == self.op.axis else last if j == rank - 1 else 1 for j in range(rank))
 
     def operand_slices(self, out: Box) -> OperandSlices:
@@ -207,8 +208,8 @@ class GatherCuts(Model[tx8be.GatherOp]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
-        return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op.results[0]))
+    def granules(self, target: Target) -> tuple[int | None, ...]:
+        return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op.results[0], target))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         rows = shape_of(self.op.table)[0]

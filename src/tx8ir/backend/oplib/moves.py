@@ -49,14 +49,14 @@ class Walk:
             yield Walk(source, target, kept, self.segment)
 
 
-def split_levels(walks: Iterable[Walk], max_levels: int = 3) -> Iterator[Walk]:
+def split_levels(walks: Iterable[Walk], max_levels: int) -> Iterator[Walk]:
     """All `walks` in as few pieces of at most `max_levels` levels as there can be."""
     for walk in walks:
         by_extent = sorted(range(len(walk.levels)), key=lambda i: walk.levels[i][0])
         yield from walk.looped(sorted(by_extent[: max(0, len(walk.levels) - max_levels)]))
 
 
-def split_dense(walks: Iterable[Walk], max_levels: int = 3) -> Iterator[Walk]:
+def split_dense(walks: Iterable[Walk], max_levels: int) -> Iterator[Walk]:
     """All `walks` in pieces of at most `max_levels` levels whose target side is dense, in the order of its bytes."""
     for walk in walks:
         expected, dense = walk.segment, len(walk.levels)

@@ -12,6 +12,7 @@ from tx8ir.backend.oplib.reduction import window_granules
 from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
+from tx8ir.target.chip import Target
 
 __all__ = ["ConvCuts", "ConvLib", "GemmCuts", "GemmLib"]
 
@@ -48,9 +49,9 @@ class GemmCuts(Model[tx8be.GemmOp]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         m = format_of(self.op.lhs).block if self.op.transL else 1  # M is then the channel axis of lhs
-        return (1, m, last_axis_granule(self.op.results[0]))[-len(shape_of(self.op.out)) :]
+        return (1, m, last_axis_granule(self.op.results[0], target))[-len(shape_of(self.op.out)) :]
 
     def operand_slices(self, out: Box) -> OperandSlices:
         m, n = out.axis(-2), out.axis(-1)
@@ -133,8 +134,8 @@ class ConvCuts(Model[tx8be.ConvOp]):
         dh, dw = self.op.dilations
         return dh * (kh - 1) + 1, dw * (kw - 1) + 1
 
-    def granules(self) -> tuple[int | None, ...]:
-        return window_granules(self._reach(), self.op.pads, last_axis_granule(self.op.results[0]))
+    def granules(self, target: Target) -> tuple[int | None, ...]:
+        return window_granules(self._reach(), self.op.pads, last_axis_granule(self.op.results[0], target))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         source, weight = shape_of(self.op.input), shape_of(self.op.weight)

@@ -9,6 +9,7 @@ from tx8ir.backend.oplib.kernel import Kernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
+from tx8ir.target.chip import Target
 
 __all__ = ["PoolCuts", "PoolLib", "ReduceCuts", "ReduceLib", "window_granules"]
 
@@ -33,9 +34,9 @@ class ReduceCuts(Model[tx8be.ReduceOp]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.y))
-        last = last_axis_granule(self.op.results[0])
+        last = last_axis_granule(self.op.results[0], target)
         return tuple(None if a in self.op.axes else last if a == rank - 1 else 1 for a in range(rank))
 
     def operand_slices(self, out: Box) -> OperandSlices:
@@ -82,9 +83,9 @@ class PoolCuts(Model[tx8be.PoolOp]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         kh, kw = self.op.kernel
-        return window_granules((kh, kw), self.op.pads, last_axis_granule(self.op.results[0]))
+        return window_granules((kh, kw), self.op.pads, last_axis_granule(self.op.results[0], target))
 
     def operand_slices(self, out: Box) -> OperandSlices:
         box, pads = window_box(

@@ -16,6 +16,7 @@ from tx8ir.backend.oplib.precision import narrow, widen
 from tx8ir.backend.oplib.tensor import Tsr
 from tx8ir.core import Model, Operation
 from tx8ir.dialects import tx8be
+from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 from tx8ir.target.layout import MemLayout
 
@@ -116,7 +117,7 @@ class RowCuts(Model[Operation]):
 
     __slots__ = ()
 
-    def granules(self) -> tuple[int | None, ...]:
+    def granules(self, target: Target) -> tuple[int | None, ...]:
         return (*(1 for _ in shape_of(self.op.results[0])[1:]), None)
 
     def operand_slices(self, out: Box) -> OperandSlices:

@@ -14,9 +14,10 @@ from tx8ir.backend.oplib.interface import OpLib, Sharding
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
 from tx8ir.backend.oplib.model import last_axis_granule
 from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.schedule.transfer import Transfer, transfer
 from tx8ir.core import IrError, NoneType, Operation, Value
 from tx8ir.dialects import tx8be
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 
 __all__ = ["GroupBody", "GroupSlice", "LoadOp", "op_lib", "sharding_of"]
 
@@ -78,14 +79,22 @@ class GroupBody:
     loads: tuple[LoadOp, ...]
     compute: tuple[tx8be.BackendOp, ...]
     store: tx8be.StoreVarOp
+    target: Target
     _slices: dict[Box, GroupSlice | None] = attrs.field(factory=dict[Box, "GroupSlice | None"], init=False, eq=False)
     _parts: dict[tuple[int, tuple[int, ...]], Tsr] = attrs.field(
         factory=dict[tuple[int, tuple[int, ...]], Tsr], init=False, eq=False
     )
+    _transfers: dict[tuple[int, Box], Transfer] = attrs.field(
+        factory=dict[tuple[int, Box], Transfer], init=False, eq=False
+    )
 
     @staticmethod
-    def of(group: tx8be.GroupOp) -> GroupBody:
-        """The body of `group`. Raises `CompileError` unless it is loads, compute ops with kernels, and one store."""
+    def of(group: tx8be.GroupOp, target: Target) -> GroupBody:
+        """The body of `group`, for `target`.
+
+        Raises:
+            CompileError: it is other than loads, compute ops with kernels, and one store.
+        """
         loads: list[LoadOp] = []
         compute: list[tx8be.BackendOp] = []
         stores: list[tx8be.StoreVarOp] = []
@@ -102,7 +111,7 @@ class GroupBody:
                 compute.append(op)
         if len(stores) != 1 or len(group.outs) != 1:
             raise CompileError(f"a group stores one result; this one has {len(stores)} stores", op=group)
-        return GroupBody(group, tuple(loads), tuple(compute), stores[0])
+        return GroupBody(group, tuple(loads), tuple(compute), stores[0], target)
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -129,9 +138,12 @@ class GroupBody:
         """Where the stored value may be cut (see `Sharding.granules`)."""
         producer = self.stored.defining_op
         if isinstance(producer, tx8be.LoadVarOp | tx8be.LoadConstOp):  # a copy of an input or a constant
-            return (*(1 for _ in self.shape[1:]), *((last_axis_granule(self.stored),) if self.shape else ()))
+            return (
+                *(1 for _ in self.shape[1:]),
+                *((last_axis_granule(self.stored, self.target),) if self.shape else ()),
+            )
         assert producer is not None
-        return sharding_of(producer).granules()
+        return sharding_of(producer).granules(self.target)
 
     @cached_property
     def tensors(self) -> tuple[Tsr, ...]:
@@ -195,7 +207,7 @@ class GroupBody:
 
     @cached_property
     def _all_granules(self) -> tuple[tuple[int | None, ...], ...]:
-        return tuple(sharding_of(op).granules() for op in self.compute)
+        return tuple(sharding_of(op).granules(self.target) for op in self.compute)
 
     def kernel(
         self,
@@ -205,7 +217,6 @@ class GroupBody:
         addresses: Sequence[int] | None = None,
         tables: Mapping[int, tuple[int, ...]] | None = None,
         scratch: int = 0,
-        target: Target = TX8,
     ) -> Kernel:
         """The instructions of compute op `number` in `group_slice`.
 
@@ -226,7 +237,7 @@ class GroupBody:
                 operands.append(self.slice_tensor(position, group_slice, addresses[position] if addresses else 0))
         position = len(self.loads) + number
         result = self.slice_tensor(position, group_slice, addresses[position] if addresses else 0)
-        kernel = Kernel(OpSlice(tuple(operands), result, group_slice.pads[number], placed), scratch, target)
+        kernel = Kernel(OpSlice(tuple(operands), result, group_slice.pads[number], placed), self.target, scratch)
         for i, (buffer, needed, cut) in enumerate(
             zip(operands, group_slice.needs[number], group_slice.cuts[number], strict=True)
         ):
@@ -247,6 +258,15 @@ class GroupBody:
             whole = self.tensors[position]
             part = self._parts[position, box.extent] = Tsr(whole.format, box.extent, whole.layout)
         return part.at(address) if address else part
+
+    def transfer(self, position: int, box: Box) -> Transfer:
+        """How `box` of `values[position]` moves between DDR and its slice in SPM."""
+        found = self._transfers.get((position, box))
+        if found is None:
+            whole = self.tensors[position]
+            part = Tsr(whole.format, box.extent, whole.layout)
+            found = self._transfers[position, box] = transfer(whole, box, part, self.target)
+        return found
 
 
 def _allowed(box: Box, shape: tuple[int, ...], granules: tuple[int | None, ...]) -> bool:

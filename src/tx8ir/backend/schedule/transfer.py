@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 import attrs
 
@@ -13,17 +13,20 @@ from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import Instruction, Kernel, OpSlice
 from tx8ir.backend.oplib.moves import AxisMap, Walk, split_dense, walks
 from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.target.chip import Target
 
 __all__ = ["Transfer", "load_instructions", "store_instructions", "transfer"]
 
 
 @attrs.frozen(slots=False)
 class Transfer:
-    """Walks from a whole tensor in DDR (source) to its slice in SPM (target), dense on the SPM side.
+    """Walks from `box` of a whole tensor in DDR (source) to its slice in SPM (target), dense on the SPM side.
 
     `complete` is False when the slice has padding lanes that the walks do not write.
     """
 
+    whole: Tsr
+    box: Box
     walks: tuple[Walk, ...]
     complete: bool
 
@@ -43,9 +46,8 @@ class Transfer:
         return tuple(w.segment * math.prod(extent for extent, _, _ in w.levels) for w in self.walks)
 
 
-@lru_cache(maxsize=4096)
-def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
-    """How `box` of `whole` maps to `part`, a tensor of the box's extents.
+def transfer(tensor: Tsr, box: Box, part: Tsr, target: Target) -> Transfer:
+    """How `box` of `tensor` maps to `part`, a tensor of the box's extents, in walks that a DMA of `target` can do.
 
     A slice of a dense tensor is a strided box; one of a blocked tensor is, per batch, a walk over its channel blocks
     and one for the C0 tail. Padding lanes are copied along where the slice's blocks are the tensor's.
@@ -53,19 +55,20 @@ def transfer(whole: Tsr, box: Box, part: Tsr) -> Transfer:
     Raises:
         CompileError: the format packs several elements into a byte.
     """
+    whole, slice_ = tensor, box
     if whole.format.is_packed:
         raise CompileError(f"slices of packed {whole.format} tensors cannot be moved by DMA; widen to i8 first")
     if not part.shape:  # a scalar is stored as one element of rank 1
-        whole, box, part = whole.with_channels(1), Box((0,), (1,)), part.with_channels(1)
+        whole, slice_, part = whole.with_channels(1), Box((0,), (1,)), part.with_channels(1)
     complete = True
     if part.blocked and part.lanes != part.channels:
-        complete = whole.covers_blocks(*box.channels)
+        complete = whole.covers_blocks(*slice_.channels)
         if complete:
             whole, part = whole.padded(), part.padded()
     axes = [
-        AxisMap(extent, axis, start) for axis, (start, extent) in enumerate(zip(box.start, part.shape, strict=True))
+        AxisMap(extent, axis, start) for axis, (start, extent) in enumerate(zip(slice_.start, part.shape, strict=True))
     ]
-    return Transfer(tuple(split_dense(walks(whole, part, axes))), complete)
+    return Transfer(tensor, box, tuple(split_dense(walks(whole, part, axes), target.dma_levels)), complete)
 
 
 def _fields(walk: Walk, spm: int, ddr: Sequence[int], element_bytes: int) -> dict[str, int | tuple[int, ...]]:
@@ -79,39 +82,39 @@ def _fields(walk: Walk, spm: int, ddr: Sequence[int], element_bytes: int) -> dic
     }
 
 
-def _placed(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> tuple[Transfer, list[tuple[Walk, list[int]]]]:
-    """The walks of the first box, each with the DDR address it starts at for every box."""
-    transfers = [transfer(whole, box, part.at(0)) for box in boxes]
+def _placed(transfers: Sequence[Transfer], ddr: int) -> list[tuple[Walk, list[int]]]:
+    """The walks of the first transfer, each with the DDR address it starts at in every one."""
     first = transfers[0]
     if any(t.structure != first.structure for t in transfers):
-        raise ValueError(f"slices {boxes} of {whole} differ in more than where they start")
+        boxes = [t.box for t in transfers]
+        raise ValueError(f"slices {boxes} of {first.whole} differ in more than where they start")
     rows: list[tuple[Walk, list[int]]] = []
     for k, walk in enumerate(first.walks):
         rows.append((walk, [ddr + t.walks[k].source - walk.source for t in transfers]))
-    return first, rows
+    return rows
 
 
-def load_instructions(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> list[Instruction]:
-    """The instructions that load `boxes`, one per tile and of equal extents, of `whole` at `ddr` to `part`."""
-    first, rows = _placed(whole, boxes, part, ddr)
-    kernel = Kernel(OpSlice((), part))
-    if not first.complete:
+def load_instructions(transfers: Sequence[Transfer], part: Tsr, ddr: int, target: Target) -> list[Instruction]:
+    """The instructions that load slices of a tensor at `ddr`, one per tile and of equal structure, to `part`."""
+    rows = _placed(transfers, ddr)
+    kernel = Kernel(OpSlice((), part), target)
+    if not transfers[0].complete:
         kernel.fill(part)
     for walk, bases in rows:
         kernel.add("rdma", **_fields(walk, part.address, bases, part.format.bytes))
     return kernel.instructions
 
 
-def store_instructions(whole: Tsr, boxes: Sequence[Box], part: Tsr, ddr: int) -> list[Instruction]:
-    """The instructions that store `part` to `boxes`, one per tile and of equal extents, of `whole` at `ddr`.
+def store_instructions(transfers: Sequence[Transfer], part: Tsr, ddr: int, target: Target) -> list[Instruction]:
+    """The instructions that store `part` to slices of a tensor at `ddr`, one per tile and of equal structure.
 
     Raises:
         CompileError: the cut falls inside a channel block, so that the padding of the slice would overwrite elements.
     """
-    first, rows = _placed(whole, boxes, part, ddr)
+    rows, first = _placed(transfers, ddr), transfers[0]
     if not first.complete:
-        raise CompileError(f"a store of channels {boxes[0].channels} of {whole.channels} cuts a channel block")
-    kernel = Kernel(OpSlice((), part))
+        raise CompileError(f"a store of channels {first.box.channels} of {first.whole.channels} cuts a channel block")
+    kernel = Kernel(OpSlice((), part), target)
     for walk, bases in rows:
         kernel.add("wdma", **_fields(walk, part.address, bases, part.format.bytes))
     return kernel.instructions

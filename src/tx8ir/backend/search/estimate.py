@@ -10,9 +10,7 @@ from tx8ir.backend.oplib.costs import beyond_limits, instruction_cycles
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
-from tx8ir.backend.schedule.transfer import transfer
 from tx8ir.target import cost
-from tx8ir.target.chip import Target
 
 __all__ = ["Candidate", "Preview", "Pricer", "pipelined_cycles"]
 
@@ -75,9 +73,9 @@ def pipelined_cycles(load: int, compute: int, store: int, steps: int, buffers: i
 class Pricer:
     """Prices tilings of one group; what slices of equal form cost is computed once."""
 
-    def __init__(self, body: GroupBody, target: Target, tiles: int) -> None:
+    def __init__(self, body: GroupBody, tiles: int) -> None:
         self.body = body
-        self.target = target
+        self.target = body.target
         self.tiles = tiles
         self.illegal: str | None = None
         """Why the first tiling that no instructions can do is none; None when all were only too large, or fit."""
@@ -139,7 +137,6 @@ class Pricer:
             kept=kept,
             buffers=buffers,
             temporaries=temporaries,
-            target=self.target,
             max_nodes=max_nodes,
         )
 
@@ -164,7 +161,7 @@ class Pricer:
         illegal: str | None = None
         temporaries: list[int] = []
         for k in range(len(body.compute)):
-            kernel = body.kernel(k, form, target=self.target)
+            kernel = body.kernel(k, form)
             temporaries.append(kernel.temp_bytes)
             compute += sum(instruction_cycles(i, self.target) for i in kernel.instructions)
             compute += cost.issue(self.target, len(kernel.instructions))
@@ -179,5 +176,4 @@ class Pricer:
         box = form.boxes[position]
         if box is None:
             return 0
-        whole, part = self.body.tensors[position], self.body.slice_tensor(position, form)
-        return sum(cost.dma(self.target, size) for size in transfer(whole, box, part).sizes)
+        return sum(cost.dma(self.target, size) for size in self.body.transfer(position, box).sizes)

@@ -10,11 +10,10 @@ import attrs
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.problem import best_tiling
-from tx8ir.backend.target_options import target_with
 from tx8ir.core import Block, Builder, Program, Region, Value, at_location
 from tx8ir.core.ir.builder import detached
-from tx8ir.dialects import tx8be
-from tx8ir.passes import Pass, option, register_pass
+from tx8ir.dialects import tx8, tx8be
+from tx8ir.passes import Pass, register_pass
 from tx8ir.target import cost
 from tx8ir.target.chip import Target
 
@@ -35,11 +34,9 @@ class GroupFuse(Pass):
     """
 
     name: ClassVar[str] = "group-fuse"
-    spm_bytes: int | None = option(None, "bytes of SPM per tile that may be used; none: those of TX8")
-    profile: str = option("datasheet", "the timing profile that costs are taken from: datasheet or board")
 
     def run(self, program: Program) -> None:
-        target = target_with(self.spm_bytes, self.profile)
+        target = tx8.target_of(program)
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         for position, group in enumerate(groups):
             reader = _only_reader(group)
@@ -59,7 +56,7 @@ class GroupFuse(Pass):
 def _price(group: tx8be.GroupOp, target: Target) -> float:
     """Estimated cycles of the best tiling of `group`; infinite when there is none."""
     try:
-        return best_tiling(GroupBody.of(group), target, len(region_tiles(group))).cycles
+        return best_tiling(GroupBody.of(group, target), len(region_tiles(group, target))).cycles
     except CompileError:
         return math.inf
 

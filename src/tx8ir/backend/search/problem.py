@@ -11,7 +11,6 @@ from tx8ir.backend.search.search import find_tiling
 from tx8ir.core import BlockArgument, Operation, Value
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
-from tx8ir.target.chip import Target
 
 __all__ = ["best_tiling", "problem_key"]
 
@@ -23,16 +22,16 @@ _REMEMBERED = 4096
 _solutions: OrderedDict[Hashable, Candidate] = OrderedDict()
 
 
-def best_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
+def best_tiling(body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
     """`find_tiling`, which depends on `problem_key`, target and tiles alone, so that equal questions are answered once.
 
     Raises:
         CompileError: as `find_tiling`.
     """
-    key = (problem_key(body.group), target, tiles, given)
+    key = (problem_key(body.group), body.target, tiles, given)
     found = _solutions.get(key)
     if found is None:
-        found = _solutions[key] = find_tiling(body, target, tiles, given=given)
+        found = _solutions[key] = find_tiling(body, tiles, given=given)
     _solutions.move_to_end(key)
     while len(_solutions) > _REMEMBERED:
         _solutions.popitem(last=False)

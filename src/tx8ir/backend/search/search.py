@@ -10,7 +10,6 @@ from tx8ir.backend.oplib.boxes import ceil_div
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors, score, tiles_used
 from tx8ir.backend.search.estimate import Candidate, Preview, Pricer
-from tx8ir.target.chip import Target
 
 __all__ = ["find_tiling", "shardings"]
 
@@ -43,7 +42,7 @@ def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda v: (-tiles_used(shape, granules, v), -score(shape, granules, v), v[::-1]))
 
 
-def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
+def find_tiling(body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
     """The cheapest candidate; among equals the one with the fewest steps, then the one that uses most tiles.
 
     `given` is the only sharding to consider when it is not None.
@@ -51,7 +50,7 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
     Raises:
         CompileError: no candidate fits SPM and the instructions' limits, even in the smallest slices.
     """
-    pricer = Pricer(body, target, tiles)
+    pricer = Pricer(body, tiles)
     found: list[Candidate] = []
     for preview in _previews(body, pricer, shardings(body, tiles) if given is None else [given]):
         best_so_far = min((c.cycles for c in found), default=_UNKNOWN)
@@ -60,12 +59,12 @@ def find_tiling(body: GroupBody, target: Target, tiles: int, *, given: tuple[int
             found += _candidates(body, pricer, preview.sharding, preview.tile)
     found.sort(key=_preference)
     for candidate in found[:_REFINED]:
-        if candidate.cycles - candidate.longest > _WORTH_OVERLAPPING * target.profile.dma_startup_cycles:
+        if candidate.cycles - candidate.longest > _WORTH_OVERLAPPING * body.target.profile.dma_startup_cycles:
             found += _overlapped(body, pricer, candidate)
     best = min(found, key=_preference, default=None)
     if best is None:
         names = ", ".join(op.name for op in body.compute) or "a copy"
-        capacity = target.spm_allocatable_bytes
+        capacity = body.target.spm_allocatable_bytes
         reason = f": {pricer.illegal}" if pricer.illegal is not None else ""
         raise CompileError(
             f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM and the instructions{reason}",

@@ -12,10 +12,9 @@ from tx8ir.backend.schedule.annotations import annotate
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.estimate import Candidate
 from tx8ir.backend.search.problem import best_tiling, problem_key
-from tx8ir.backend.target_options import target_with
 from tx8ir.core import Program
-from tx8ir.dialects import tx8be
-from tx8ir.passes import Pass, option, register_pass
+from tx8ir.dialects import tx8, tx8be
+from tx8ir.passes import Pass, register_pass
 from tx8ir.target.chip import Target
 
 __all__ = ["ShardAndSplit"]
@@ -36,23 +35,21 @@ class ShardAndSplit(Pass):
     """
 
     name: ClassVar[str] = "shard-and-split"
-    spm_bytes: int | None = option(None, "bytes of SPM per tile that may be used; none: those of TX8")
-    profile: str = option("datasheet", "the timing profile that costs are taken from: datasheet or board")
 
     def run(self, program: Program) -> None:
-        target = target_with(self.spm_bytes, self.profile)
+        target = tx8.target_of(program)
         templates: dict[Hashable, tuple[int, Candidate]] = {}
         for group in backend_ops(program):
             if isinstance(group, tx8be.GroupOp) and group.group_tag != 2:
                 self._tile(group, target, templates)
 
     def _tile(self, group: tx8be.GroupOp, target: Target, templates: dict[Hashable, tuple[int, Candidate]]) -> None:
-        body = GroupBody.of(group)
-        tiles = len(region_tiles(group))
+        body = GroupBody.of(group, target)
+        tiles = len(region_tiles(group, target))
         key = (problem_key(group), tiles)
         known = templates.get(key)
         if known is None:
-            candidate = best_tiling(body, target, tiles, given=_given(body))
+            candidate = best_tiling(body, tiles, given=_given(body))
             templates[key] = (group.group_id, candidate)
             self.count("searched")
         else:

@@ -9,7 +9,21 @@ from __future__ import annotations
 
 from tx8ir.core import Dialect
 
-from . import arithmetic, chip, control, declarations, dma, dte, moves, neural, peripheral, pooling, scalar, tensors
+from . import (
+    arithmetic,
+    chip,
+    control,
+    declarations,
+    dma,
+    dte,
+    machine,
+    moves,
+    neural,
+    peripheral,
+    pooling,
+    scalar,
+    tensors,
+)
 from .access import Access, MemorySpace, OperandTensor
 from .arithmetic import (
     BINARY_FUNCTIONS,
@@ -32,6 +46,7 @@ from .declarations import SEGMENT_KINDS, ConstantOp, InputOp, OutputOp, PortOp, 
 from .dma import DmaOp, RdmaGatherOp, RdmaOp, RowCopyOp, TdmaOp, WdmaOp, WdmaScatterOp
 from .dte import DteArmOp, DteSendOp, DteStoreOp, DteWaitOp, MessageOp
 from .instruction import BYTE_FORMATS, FLOATS, NUMERIC, Follow, Instruction, PerTile, chip_of
+from .machine import TARGET, TargetAttr, Timing, set_target, target_of
 from .moves import (
     AXES,
     MOVE_LAYOUTS,
@@ -95,6 +110,7 @@ __all__ = [
     "RELATIONS",
     "ROTATIONS",
     "SEGMENT_KINDS",
+    "TARGET",
     "UNARY_FUNCTIONS",
     "UNARY_WITH_ALPHA",
     "Access",
@@ -163,8 +179,10 @@ __all__ = [
     "ScalarAddOp",
     "ScalarMoveOp",
     "SegmentOp",
+    "TargetAttr",
     "TdmaOp",
     "TdmaReshapeOp",
+    "Timing",
     "TransposeOp",
     "UnaryOp",
     "UnpoolOp",
@@ -219,6 +237,8 @@ __all__ = [
     "scalar_add",
     "scalar_move",
     "segment",
+    "set_target",
+    "target_of",
     "tdma",
     "tdma_reshape",
     "transpose",
@@ -248,5 +268,5 @@ DIALECT = Dialect(
         *(*declarations.OPS, *dma.OPS, *arithmetic.OPS, *tensors.OPS, *pooling.OPS, *moves.OPS, *peripheral.OPS),
         *(*neural.OPS, *dte.OPS, *scalar.OPS, *control.OPS),
     ],
-    attributes=[*chip.ATTRIBUTES, *control.ATTRIBUTES, *neural.ATTRIBUTES],
+    attributes=[*chip.ATTRIBUTES, *machine.ATTRIBUTES, *control.ATTRIBUTES, *neural.ATTRIBUTES],
 )

@@ -18,12 +18,13 @@ from tx8ir.core import (
     attribute,
     struct_attr,
 )
-from tx8ir.target.chip import TX8, Engine, Target
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
 
 from .access import Access, MemorySpace
 from .chip import Chip
+from .machine import target_of
 
 PerTile = tuple[int, ...]
 """An address: one for all tiles, or one per tile in the order of the instruction's `tiles`."""
@@ -206,14 +207,14 @@ class Instruction(Op, MemoryEffects):
 
 
 def chip_of(op: Operation) -> Target:
-    """The chip that the program around an operation is for: the TX8 unless it says another one."""
+    """The chip that the program around an operation is for: its `chip`, else that of its target (`target_of`)."""
     owner = op
     while owner.parent_op is not None:
         owner = owner.parent_op
         chip = owner.attributes.get("chip") if owner.name == "tx8.program" else None
         if isinstance(chip, Chip):
             return chip.target
-    return TX8
+    return target_of(op)
 
 
 def verify_tiles(op: Operation, tiles: Sequence[int], chip: Target) -> None:

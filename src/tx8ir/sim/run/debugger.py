@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Program, print_op
 from tx8ir.dialects.tx8 import Access, BarrierOp, MemorySpace, MessageOp
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32, Format
 from tx8ir.target.layout import size_bytes, unpack
 
@@ -50,7 +50,7 @@ class Debugger:
         self,
         program: Program,
         inputs: Mapping[str, Array],
-        target: Target = TX8,
+        target: Target | None = None,
         *,
         schedule: Schedule | None = None,
     ) -> None:

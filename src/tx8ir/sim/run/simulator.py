@@ -39,6 +39,7 @@ from tx8ir.dialects.tx8 import (
     SegmentOp,
     chip_of,
     instructions_of,
+    target_of,
 )
 from tx8ir.sim.checks.fp_flags import ExceptionPlan, Exceptions, FlagRow, exception_plan, flags_table
 from tx8ir.sim.checks.layout_plan import LayoutPlan
@@ -54,7 +55,7 @@ from tx8ir.sim.timing.clock import Timing
 from tx8ir.sim.timing.program import decode
 from tx8ir.sim.timing.report import SimReport, make_report
 from tx8ir.support.table import Table
-from tx8ir.target.chip import TX8, Engine, Target
+from tx8ir.target.chip import Engine, Target
 from tx8ir.target.layout import element_mask, pack, unpack
 
 from .issue import Issue, all_issues, nodes_of, stream
@@ -141,7 +142,8 @@ class Simulator:
     Args:
         program: its module holds one `tx8.program`, its weight store the data of the constant segments. It is taken to
             be verified.
-        target: the chip, and the profile that time is computed from.
+        target: the chip, and the profile that time is computed from; by default those that the program names, or the
+            TX8.
         checks: whether to find reads of bytes that were never written or hold elements of another format or layout, and
             cross-tile races in DDR. Addresses are always checked.
         strict_operands: whether to check, with `checks`, the alignment of operands and that results do not overlap them
@@ -157,13 +159,14 @@ class Simulator:
     def __init__(
         self,
         program: Program,
-        target: Target = TX8,
+        target: Target | None = None,
         checks: bool = True,
         *,
         strict_operands: bool = True,
         disabled: frozenset[str] = frozenset(),
         seed: int = 0,
     ) -> None:
+        target = target_of(program) if target is None else target
         self.target = target
         self.checks = checks
         self.strict_operands = strict_operands
@@ -497,12 +500,15 @@ def _moved_to(access: Access, shift: int) -> Access:
     return attrs.evolve(access, addresses=tuple([a + shift for a in access.addresses])) if shift else access
 
 
-def time_program(program: Program, target: Target = TX8) -> SimReport:
+def time_program(program: Program, target: Target | None = None) -> SimReport:
     """What running a `tx8` program costs, without executing it: neither inputs nor constants are needed.
+
+    `target` is as for `Simulator`.
 
     Raises:
         SimError: the module has no program or several, or it waits for messages or barriers that never come.
     """
+    target = target_of(program) if target is None else target
     return make_report(decode(list(_program_op(program).body.block), target), target)
 
 

@@ -32,7 +32,7 @@ from tx8ir.dialects import func, tx8be
 from tx8ir.interpreter import Interpreter
 from tx8ir.signature import InputError, Signature, prepare_inputs
 from tx8ir.support.table import Table
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.target.formats import Format
 from tx8ir.testing.domains import input_domains
 from tx8ir.testing.inputs import in_domain
@@ -112,7 +112,7 @@ def check(
     inputs: Mapping[str, ArrayLike] | None = None,
     *,
     options: CompileOptions = CompileOptions(),
-    target: Target = TX8,
+    target: Target | None = None,
     seed: int = 0,
 ) -> CheckResult:
     """Compiles and simulates `program` and compares its outputs with the reference interpreter.

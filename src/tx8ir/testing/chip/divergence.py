@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tx8ir.core import Operation, Program, Value
 from tx8ir.dialects import tx8
 from tx8ir.interpreter import Interpreter
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.testing.chip.inspector import Inspector, Made
 
 Array: TypeAlias = NDArray[Any]
@@ -65,7 +65,7 @@ def first_divergence(
     lowered: Program,
     machine: Program,
     inputs: Mapping[str, Array],
-    target: Target = TX8,
+    target: Target | None = None,
     *,
     tolerance: float = 1e-4,
 ) -> Divergence | None:
@@ -79,7 +79,7 @@ def first_divergence(
             interpreter evaluates it.
         machine: the instructions generated from it.
         inputs: in the types of `lowered`.
-        target: the chip.
+        target: the chip; by default the one that `machine` names.
         tolerance: how far an element may be off, relative to the largest magnitude of its value. A NaN where the
             reference has none, or the other way round, always differs.
 

@@ -20,17 +20,19 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
+from tx8ir.backend.codegen import GenerateTx8
 from tx8ir.backend.codegen.group_code import GroupCode
 from tx8ir.backend.graph import format_of, mem_layout_of, shape_of
 from tx8ir.backend.memory.ddr_storage import address_of, storage_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.schedule.steps import step_buffer
-from tx8ir.compiler import CompileOptions, compile, lower
+from tx8ir.compiler import CompileOptions, lower
 from tx8ir.core import Block, Builder, IrError, Operation, Printer, Program, Value
 from tx8ir.dialects import tx8, tx8be
+from tx8ir.passes import PassManager
 from tx8ir.sim import Debugger
 from tx8ir.support.table import Table
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.target.layout import size_bytes
 
 Array: TypeAlias = NDArray[Any]
@@ -90,7 +92,7 @@ class Inspector:
         lowered: the graph after the stage `allocate-ddr`, which says where values lie.
         machine: the instructions generated from it.
         inputs: one array for each input, in the types of `lowered`.
-        target: the chip.
+        target: the chip; by default the one that `machine` names.
 
     Attributes:
         debugger: stops, steps and goes on; see `tx8ir.sim.Debugger`.
@@ -100,7 +102,9 @@ class Inspector:
     `group 3 scores`, which tells it from others of that name.
     """
 
-    def __init__(self, lowered: Program, machine: Program, inputs: Mapping[str, Array], target: Target = TX8) -> None:
+    def __init__(
+        self, lowered: Program, machine: Program, inputs: Mapping[str, Array], target: Target | None = None
+    ) -> None:
         self.lowered = lowered
         self.debugger = Debugger(machine, inputs, target)
         self._codes: dict[tx8be.GroupOp, _Code] = {}
@@ -113,14 +117,16 @@ class Inspector:
         program: Program,
         inputs: Mapping[str, Array],
         options: CompileOptions = CompileOptions(),
-        target: Target = TX8,
+        target: Target | None = None,
     ) -> Inspector:
         """Compile a program, and stand before its first instruction.
 
         Raises what `tx8ir.compile` and `tx8ir.sim.Debugger` raise.
         """
         lowered = lower(program, options, target, through="allocate-ddr")
-        return cls(lowered, compile(program, target, options).program, inputs, target)
+        machine = lowered.clone()
+        PassManager((GenerateTx8(),)).run(machine)
+        return cls(lowered, machine, inputs)
 
     @cached_property
     def _printer(self) -> Printer:

@@ -21,7 +21,7 @@ from tx8ir.compiler import CompileOptions
 from tx8ir.core import Program, RankedTensor
 from tx8ir.interpreter import EvaluationError
 from tx8ir.support.table import Table
-from tx8ir.target.chip import TX8, Target
+from tx8ir.target.chip import Target
 from tx8ir.testing.chip import differential
 from tx8ir.testing.chip.differential import CheckResult
 from tx8ir.testing.inputs import InputSet, draw_inputs, input_sets
@@ -93,7 +93,7 @@ def check(
     *,
     inputs: Mapping[str, ArrayLike] | None = None,
     options: CompileOptions = ...,
-    target: Target = ...,
+    target: Target | None = ...,
     seed: int = 0,
 ) -> CheckResult: ...
 
@@ -117,7 +117,7 @@ def check(
     *,
     inputs: Mapping[str, ArrayLike] | None = None,
     options: CompileOptions = CompileOptions(),
-    target: Target = TX8,
+    target: Target | None = None,
     promise: Promise | None = None,
     seed: int = 0,
     reduce: bool = True,
@@ -137,7 +137,7 @@ def check(
         pipeline: see `PassLike`.
         inputs: by name; without them, drawn from `seed`.
         options: for a compiled program: how it is compiled.
-        target: for a compiled program: for what.
+        target: for a compiled program: for what; by default the target that it names.
         promise: for a pipeline: what each of its passes is held to; without it, to its own promise, and functions to
             `Promise.BITS`.
         seed: of the inputs.
