@@ -322,7 +322,7 @@ def _cut_short(folder: Path) -> None:
     ("damage", "message"),
     [
         (_without_manifest, "is not a saved executable: it has no executable.json"),
-        (_other_format, "executable.json: format: expected 1, the format that this version reads, found 99"),
+        (_other_format, "executable.json: format: expected 2, the format that this version reads .*, found 99"),
         (_cut_short, "executable.json: expected a manifest, found a damaged file"),
     ],
 )

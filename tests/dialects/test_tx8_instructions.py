@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tx8ir.backend.oplib.costs import InstructionCosts, Price
+from tx8ir.backend.oplib.kernel import Instruction
 from tx8ir.core import Builder, MemoryEffects, Op, Program, VerifyError, VTensorType, f32, parse, verify
 from tx8ir.dialects import tx8
-from tx8ir.dialects.tx8.cost import instruction_cycles
+from tx8ir.sim import time_program
 from tx8ir.sim.engines import EXECUTORS
 from tx8ir.target import cost
 from tx8ir.target.chip import TX8, Engine
@@ -450,9 +452,43 @@ def test_cycles_come_from_the_cost_functions() -> None:
         "barrier": 0,
     }
     for name, cycles in expected.items():
-        assert instruction_cycles(make(name), TX8) == cycles, name
+        assert make(name).cycles(TX8) == cycles, name
     depthwise = make("conv", depthwise=True, out_channels=3)
-    assert instruction_cycles(depthwise, TX8) == cost.ne_depthwise_conv(TX8, 25, 3, 9, f16)
+    assert depthwise.cycles(TX8) == cost.ne_depthwise_conv(TX8, 25, 3, 9, f16)
     inside_a_bank = make("wdma", ddr=(DDR, DDR + 32))
-    assert list(instruction_cycles(inside_a_bank, TX8)) == [cost.dma(TX8, 96, DDR), cost.dma(TX8, 96, DDR + 32)]
+    assert list(inside_a_bank.cycles(TX8)) == [cost.dma(TX8, 96, DDR), cost.dma(TX8, 96, DDR + 32)]
     assert {make(name).engine for name in VALID} == {*Engine, None}
+
+
+def timed(*instructions: tuple[str, dict[str, Any]]) -> int:
+    """Cycles of a program of these instructions on the simulator's clock."""
+    program = Program.empty()
+    with Builder.at_end(program.body):
+        block = tx8.program().body.block
+    with Builder.at_end(block):
+        for name, fields in instructions:
+            make(name, **fields)
+    return time_program(program).cycles
+
+
+FROM_0_TO_1 = (
+    ("dte_arm", {"tiles": (1,), "peers": (0,), "pattern": None, "channel": None}),
+    ("dte_send", {"tiles": (0,), "peers": (1,)}),
+)
+
+
+@pytest.mark.parametrize("name", VALID)
+def test_what_an_instruction_says_it_costs_is_its_time_on_the_clock_and_its_price_in_the_search(name: str) -> None:
+    on_all = {"tiles": tuple(range(TX8.tiles))} | ({"ddr": (DDR,)} if "ddr" in VALID[name] else {})
+    op = make(name, **on_all) if name not in ("dte_arm", "dte_send", "dte_wait") else make(name)
+    said = op.cycles(TX8)
+    if name == "barrier":
+        assert (said, timed((name, on_all))) == (0, cost.barrier(TX8))  # between instructions, not of one
+    elif name == "dte_send":
+        assert said == timed(*FROM_0_TO_1)
+    elif name in ("dte_arm", "dte_wait"):
+        assert said == 0
+    else:
+        assert 0 < said == timed((name, on_all))
+    recorded = VALID[name] | ({"peers": (1,)} if name == "dte_send" else {})  # without tiles, so for any one
+    assert InstructionCosts(TX8).price(Instruction(name, recorded)) == Price(said, None)

@@ -193,22 +193,22 @@ def test_a_filter_read_as_an_image_is_one_copy_under_another_name() -> None:
 
 
 WIDE: dict[str, tuple[VTensorType, Callable[..., Any], str]] = {
-    "softmax": (t(4, 32000), lambda x: pd.softmax(x), "channels of tx8.reduce is 32000; expected 1 to 16384"),
-    "sum": (t(20000), lambda x: pd.sum(x), "channels of tx8.reduce is 20000; expected 1 to 16384"),
+    "softmax": (t(4, 32000), lambda x: pd.softmax(x), "tx8.reduce: extent C of shape is 32000; expected 1..16384"),
+    "sum": (t(20000), lambda x: pd.sum(x), "tx8.reduce: extent C of shape is 20000; expected 1..16384"),
     "kernel": (
         t(1, 1, 1, 300),
         lambda x: pd.conv2d(x, pd.full(shape=(1, 1, 1, 260), value=1.0)),
-        "kernel of tx8.conv is 260; expected 1 to 255",
+        "tx8.conv: kernel is 260; expected 1..255",
     ),
     "dilation": (
         t(1, 1, 1, 1100),
         lambda x: pd.conv2d(x, pd.full(shape=(1, 1, 1, 2), value=1.0), dilations=(1, 1025)),
-        "dilations of tx8.conv is 1025; expected 1 to 1023",
+        "tx8.conv: dilations is 1025; expected 1..1023",
     ),
     "pool": (
         t(1, 1, 1, 300),
         lambda x: pd.pool2d(x, kernel_size=(1, 260), pooling_type="max"),
-        "kernel of tx8.pool is 260; expected 1 to 255",
+        "tx8.pool: kernel is 260; expected 1..255",
     ),
 }
 

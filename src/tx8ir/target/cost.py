@@ -24,6 +24,7 @@ __all__ = [
     "barrier",
     "ct",
     "dma",
+    "ddr_stream",
     "dma_startup",
     "dte",
     "issue",
@@ -132,11 +133,16 @@ def dma(target: Target, num_bytes: Sizes, ddr_address: Sizes = 0, sharing: int |
     `sharing` is the number of tiles that share the chip's bandwidth meanwhile, by default all of them. `ddr_address`
     matters modulo the bank only. Raises ValueError if `sharing` is not between 1 and the number of tiles.
     """
+    stream = ddr_stream(target, num_bytes, sharing)
+    return _whole((num_bytes > 0) * (dma_startup(target, ddr_address) + stream))
+
+
+def ddr_stream(target: Target, num_bytes: Sizes, sharing: int | None = None) -> Any:
+    """Return the cycles, not yet whole, in which `num_bytes` pass between DDR and one tile; see `dma`."""
     tiles = target.tiles if sharing is None else sharing
     if not 1 <= tiles <= target.tiles:
         raise ValueError(f"sharing must be between 1 and the target's {target.tiles} tiles, got {sharing}")
-    stream = num_bytes * tiles / target.profile.ddr_bytes_per_cycle
-    return _whole((num_bytes > 0) * (dma_startup(target, ddr_address) + stream))
+    return num_bytes * tiles / target.profile.ddr_bytes_per_cycle
 
 
 @overload

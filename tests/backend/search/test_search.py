@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from support.kernels import Operand, build_kernel_program, run_kernel
+from tx8ir.backend.oplib.costs import InstructionCosts
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors
 from tx8ir.backend.search import find_tiling, shardings
@@ -19,6 +20,8 @@ from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import Activation
 from tx8ir.passes import PassError, PassManager
 from tx8ir.target.chip import TX8
+
+COSTS = InstructionCosts(TX8)
 
 
 def zeros(*shape: int) -> np.ndarray:
@@ -36,8 +39,8 @@ def conv_program(h: int = 16, c: int = 64, o: int = 128) -> Program:
 
 def test_the_choice_is_the_cheapest_of_all_shardings() -> None:
     body = GroupBody.of(group_of(conv_program()), TX8)
-    best = find_tiling(body, 16)
-    pricer = Pricer(body, 16)
+    best = find_tiling(body, 16, COSTS)
+    pricer = Pricer(body, 16, COSTS)
     prices = []
     for vector in (*factor_vectors(16, 4), (1, 1, 1, 1)):
         tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, vector, strict=True))
@@ -75,7 +78,10 @@ DENSE_LAYER = [
 )
 def test_the_estimate_is_what_the_simulator_measures(make: Any, operands: list[Any], spm: int | None) -> None:
     run = run_kernel(make, operands, blocked=True, spm_bytes=spm)
-    priced = Pricer(GroupBody.of(run.group, tx8.target_of(run.group)), 16).price(Tiling(run.sharding, run.slice))
+    target = tx8.target_of(run.group)
+    priced = Pricer(GroupBody.of(run.group, target), 16, InstructionCosts(target)).price(
+        Tiling(run.sharding, run.slice)
+    )
     assert min(c.cycles for c in priced) == pytest.approx(run.report.cycles, rel=0.1)
 
 

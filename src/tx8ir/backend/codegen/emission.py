@@ -7,16 +7,11 @@ from typing import cast
 
 import attrs
 
+from tx8ir.backend.oplib.costs import instruction_class
 from tx8ir.backend.oplib.kernel import FieldValue, Instruction
 from tx8ir.core import Location, Operation, at_location
-from tx8ir.dialects import tx8
 
 __all__ = ["Stream", "emit_streams"]
-
-_PER_TILE = frozenset(
-    {"spm", "ddr", "index_spm", "src", "dst", "lhs", "rhs", "out", "psum", "bias", "weight", "unit", "mask"}
-)
-"""Fields that hold an address: one for all tiles, or one per tile."""
 
 
 @attrs.frozen
@@ -49,28 +44,28 @@ def emit_streams(streams: Sequence[Stream], source: str, location: Location) -> 
 
 def _uniform_part(instruction: Instruction) -> object:
     """What instructions must have in common to be one operation: everything but addresses that differ between tiles."""
+    addresses = instruction_class(instruction.name).address_fields()
     fields = tuple(
-        (key, None if _is_per_tile(key, value) else value) for key, value in sorted(instruction.fields.items())
+        (key, None if key in addresses and isinstance(value, tuple) else value)
+        for key, value in sorted(instruction.fields.items())
     )
     return instruction.name, fields
-
-
-def _is_per_tile(key: str, value: FieldValue) -> bool:
-    return key in _PER_TILE and isinstance(value, tuple)
 
 
 def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: str, location: Location) -> None:
     rows = sorted((tile, number, part) for part, (tiles, _) in enumerate(parts) for number, tile in enumerate(tiles))
     first = parts[0][1]
+    cls = instruction_class(first.name)
     fields: dict[str, FieldValue] = {}
     for key, value in first.fields.items():
-        if _is_per_tile(key, value):
-            addresses = tuple(_address(parts[part][1].fields, key, number) for _, number, part in rows)
-            value = addresses[:1] if len(set(addresses)) == 1 else addresses
-        elif key in _PER_TILE and isinstance(value, int):
-            value = (value,)
+        if key in cls.address_fields():
+            if isinstance(value, tuple):
+                addresses = tuple(_address(parts[part][1].fields, key, number) for _, number, part in rows)
+                value = addresses[:1] if len(set(addresses)) == 1 else addresses
+            elif isinstance(value, int):
+                value = (value,)
         fields[key] = value
-    build = cast("Callable[..., Operation]", tx8.DIALECT.ops[f"tx8.{first.name}"])
+    build = cast("Callable[..., Operation]", cls)
     with at_location(location):
         build(tiles=tuple(tile for tile, _, _ in rows), source=source, **fields)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
 from tx8ir.backend.graph import backend_ops, main_block
+from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.passes import Pass, register_pass
@@ -27,6 +28,7 @@ class GroupBarriers(Pass):
     """
 
     name: ClassVar[str] = "group-barriers"
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory})
 
     def run(self, program: Program) -> None:
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]

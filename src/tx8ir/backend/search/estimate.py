@@ -6,7 +6,7 @@ import attrs
 
 from tx8ir.backend.memory.spm_plan import SpmPlan, plan_spm
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.costs import beyond_limits, instruction_cycles
+from tx8ir.backend.oplib.costs import InstructionCosts
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.backend.schedule.tiling import Tiling
@@ -71,10 +71,14 @@ def pipelined_cycles(load: int, compute: int, store: int, steps: int, buffers: i
 
 
 class Pricer:
-    """Prices tilings of one group; what slices of equal form cost is computed once."""
+    """Prices tilings of one group; what slices of equal form cost is computed once.
 
-    def __init__(self, body: GroupBody, tiles: int) -> None:
+    `costs` are those of the group's target.
+    """
+
+    def __init__(self, body: GroupBody, tiles: int, costs: InstructionCosts) -> None:
         self.body = body
+        self.costs = costs
         self.target = body.target
         self.tiles = tiles
         self.illegal: str | None = None
@@ -163,10 +167,11 @@ class Pricer:
         for k in range(len(body.compute)):
             kernel = body.kernel(k, form)
             temporaries.append(kernel.temp_bytes)
-            compute += sum(instruction_cycles(i, self.target) for i in kernel.instructions)
             compute += cost.issue(self.target, len(kernel.instructions))
             for instruction in kernel.instructions:
-                illegal = illegal or beyond_limits(instruction, self.target)
+                price = self.costs.price(instruction)
+                compute += price.cycles
+                illegal = illegal or price.illegal
         found = _FormCost(loads, compute, store, tuple(temporaries), illegal)
         self._forms[key] = found
         return found

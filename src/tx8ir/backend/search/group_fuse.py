@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
 from tx8ir.backend.schedule.body import GroupBody
-from tx8ir.backend.search.problem import best_tiling
+from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Block, Builder, Program, Region, Value, at_location
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8, tx8be
@@ -34,17 +34,19 @@ class GroupFuse(Pass):
     """
 
     name: ClassVar[str] = "group-fuse"
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory})
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
+        memory = self.analyses.get(SearchMemory, program)
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         for position, group in enumerate(groups):
             reader = _only_reader(group)
             if reader is None:
                 continue
             merged = merge(group, reader)
-            apart = _price(group, target) + _price(reader, target) + cost.barrier(target)
-            if _price(merged, target) < apart:
+            apart = _price(group, target, memory) + _price(reader, target, memory) + cost.barrier(target)
+            if _price(merged, target, memory) < apart:
                 groups[groups.index(reader, position)] = merged
                 _replace(group, reader, merged, self.name)
                 self.count("merged")
@@ -53,10 +55,10 @@ class GroupFuse(Pass):
                 self.count("not worth it")
 
 
-def _price(group: tx8be.GroupOp, target: Target) -> float:
+def _price(group: tx8be.GroupOp, target: Target, memory: SearchMemory) -> float:
     """Estimated cycles of the best tiling of `group`; infinite when there is none."""
     try:
-        return best_tiling(GroupBody.of(group, target), len(region_tiles(group, target))).cycles
+        return memory.best_tiling(GroupBody.of(group, target), len(region_tiles(group, target))).cycles
     except CompileError:
         return math.inf
 

@@ -2,40 +2,44 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Hashable
 
+from tx8ir.backend.oplib.costs import InstructionCosts
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.estimate import Candidate
 from tx8ir.backend.search.search import find_tiling
-from tx8ir.core import BlockArgument, Operation, Value
-from tx8ir.dialects import tx8be
+from tx8ir.core import BlockArgument, Operation, Program, Value
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import BackendOp
 
-__all__ = ["best_tiling", "problem_key"]
+__all__ = ["SearchMemory", "problem_key"]
 
 _NOT_PART_OF_THE_PROBLEM = frozenset({"dev_info", "tile_parallel", "chip_parallel", "layout_str", "name", "id"})
 """Attributes in which groups may differ and still have the same best tiling."""
 
-_REMEMBERED = 4096
-"""Problems whose solution is kept, the latest ones."""
-_solutions: OrderedDict[Hashable, Candidate] = OrderedDict()
 
+class SearchMemory:
+    """What the searches of one compilation have found: prices of instructions and tilings of groups.
 
-def best_tiling(body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
-    """`find_tiling`, which depends on `problem_key`, target and tiles alone, so that equal questions are answered once.
-
-    Raises:
-        CompileError: as `find_tiling`.
+    A pass asks its `analyses` for it. It depends on the program's target alone, so every pass that keeps the target
+    may preserve it.
     """
-    key = (problem_key(body.group), body.target, tiles, given)
-    found = _solutions.get(key)
-    if found is None:
-        found = _solutions[key] = find_tiling(body, tiles, given=given)
-    _solutions.move_to_end(key)
-    while len(_solutions) > _REMEMBERED:
-        _solutions.popitem(last=False)
-    return found
+
+    def __init__(self, program: Program) -> None:
+        self.costs = InstructionCosts(tx8.target_of(program))
+        self._solutions: dict[Hashable, Candidate] = {}
+
+    def best_tiling(self, body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
+        """`find_tiling`, which depends on `problem_key` and tiles alone, so that equal questions are answered once.
+
+        Raises:
+            CompileError: as `find_tiling`.
+        """
+        key = (problem_key(body.group), tiles, given)
+        found = self._solutions.get(key)
+        if found is None:
+            found = self._solutions[key] = find_tiling(body, tiles, self.costs, given=given)
+        return found
 
 
 def problem_key(group: tx8be.GroupOp) -> Hashable:

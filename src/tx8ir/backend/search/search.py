@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.boxes import ceil_div
+from tx8ir.backend.oplib.costs import InstructionCosts
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors, score, tiles_used
 from tx8ir.backend.search.estimate import Candidate, Preview, Pricer
@@ -42,7 +43,9 @@ def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda v: (-tiles_used(shape, granules, v), -score(shape, granules, v), v[::-1]))
 
 
-def find_tiling(body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
+def find_tiling(
+    body: GroupBody, tiles: int, costs: InstructionCosts, *, given: tuple[int, ...] | None = None
+) -> Candidate:
     """The cheapest candidate; among equals the one with the fewest steps, then the one that uses most tiles.
 
     `given` is the only sharding to consider when it is not None.
@@ -50,7 +53,7 @@ def find_tiling(body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = 
     Raises:
         CompileError: no candidate fits SPM and the instructions' limits, even in the smallest slices.
     """
-    pricer = Pricer(body, tiles)
+    pricer = Pricer(body, tiles, costs)
     found: list[Candidate] = []
     for preview in _previews(body, pricer, shardings(body, tiles) if given is None else [given]):
         best_so_far = min((c.cycles for c in found), default=_UNKNOWN)

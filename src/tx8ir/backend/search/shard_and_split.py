@@ -11,11 +11,10 @@ from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
 from tx8ir.backend.schedule.annotations import annotate
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.estimate import Candidate
-from tx8ir.backend.search.problem import best_tiling, problem_key
+from tx8ir.backend.search.problem import SearchMemory, problem_key
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
-from tx8ir.target.chip import Target
 
 __all__ = ["ShardAndSplit"]
 
@@ -38,18 +37,18 @@ class ShardAndSplit(Pass):
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
+        memory = self.analyses.get(SearchMemory, program)
         templates: dict[Hashable, tuple[int, Candidate]] = {}
         for group in backend_ops(program):
             if isinstance(group, tx8be.GroupOp) and group.group_tag != 2:
-                self._tile(group, target, templates)
+                self._tile(GroupBody.of(group, target), memory, templates)
 
-    def _tile(self, group: tx8be.GroupOp, target: Target, templates: dict[Hashable, tuple[int, Candidate]]) -> None:
-        body = GroupBody.of(group, target)
-        tiles = len(region_tiles(group, target))
+    def _tile(self, body: GroupBody, memory: SearchMemory, templates: dict[Hashable, tuple[int, Candidate]]) -> None:
+        group, tiles = body.group, len(region_tiles(body.group, body.target))
         key = (problem_key(group), tiles)
         known = templates.get(key)
         if known is None:
-            candidate = best_tiling(body, tiles, given=_given(body))
+            candidate = memory.best_tiling(body, tiles, given=_given(body))
             templates[key] = (group.group_id, candidate)
             self.count("searched")
         else:

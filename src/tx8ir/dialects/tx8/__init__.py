@@ -90,6 +90,7 @@ from .tensors import (
     ReduceOp,
     window_extents,
 )
+from .work import Work
 
 __all__ = [
     "ACTIVATIONS",
@@ -188,6 +189,7 @@ __all__ = [
     "UnpoolOp",
     "WdmaOp",
     "WdmaScatterOp",
+    "Work",
     "arg",
     "barrier",
     "bilinear",

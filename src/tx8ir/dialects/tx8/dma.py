@@ -8,11 +8,13 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
+from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 
 from .access import Access, MemorySpace, loops
 from .instruction import Instruction, PerTile, spm_access
+from .work import Work, dma_work, runs
 
 INDEX_FORMATS = ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
 
@@ -39,6 +41,9 @@ class DmaOp(Instruction):
         )
         self.require_range("count", self.count, 1)
         self.require_walk(chip.dma_levels, self.iterations, strides=self.strides)
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        return dma_work(self.effects() if accesses is None else accesses, target)
 
     def _sides(self, *, to_spm: bool) -> tuple[Access, Access]:
         size = self.element_bytes
@@ -96,6 +101,9 @@ class RowCopyOp(Instruction):
         for field in ("row_bytes", "count", "rows"):
             self.require_range(field, getattr(self, field), 1)
         self.require_range("row_stride_bytes", self.row_stride_bytes, self.row_bytes)
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        return dma_work(self.effects() if accesses is None else accesses, target)
 
     def _indices(self) -> Access:
         return spm_access(
@@ -155,6 +163,10 @@ class TdmaOp(Instruction, name="tx8.tdma"):
             f"dst_strides {list(self.dst_strides)} with iterations {list(self.iterations)} and segments of "
             f"{self.segment_bytes} bytes write SPM bytes twice",
         )
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        source = (self.effects() if accesses is None else accesses)[0]
+        return Work(cost.tdma(target, source.total_bytes, runs(source)))
 
     def effects(self) -> tuple[Access, ...]:
         return (

@@ -13,10 +13,12 @@ from __future__ import annotations
 from typing import ClassVar
 
 from tx8ir.core import attribute
+from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 
 from .access import Access, MemorySpace
 from .instruction import Instruction, PerTile, spm_access, verify_tiles
+from .work import Work
 
 SEND_PATTERNS = ("unicast", "broadcast", "scatter")
 RECEIVE_PATTERNS = ("unicast", "gather")
@@ -52,6 +54,10 @@ class MessageOp(Instruction):
             pairs = [(tile, peer) for tile in tiles for peer in peers]
         for tile, peer in pairs:
             self.require(tile != peer, f"tile {tile} is its own peer; copies inside a tile are tx8.tdma")
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        """To arm sets up a descriptor, and a wait is not executed: neither takes an engine's time."""
+        return Work()
 
     def peers_of(self, position: int) -> tuple[int, ...]:
         """The peers of the tile at `position` of `tiles`, in the order of the pieces of a scatter or gather."""
@@ -106,6 +112,11 @@ class DteSendOp(MessageOp, name="tx8.dte_send"):
         super().verify_fields(chip)
         self.require_message(chip, self.nbytes)
 
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        """The bytes pass the link of the sender once for each piece or receiver."""
+        pieces = len(self.peers) if self.pattern != "unicast" else 1
+        return Work(cost.dte(target, self.nbytes * pieces))
+
     def effects(self) -> tuple[Access, ...]:
         pieces = len(self.peers) if self.pattern == "scatter" else 1
         return (spm_access("src", self.src, self.nbytes * pieces),)
@@ -129,6 +140,9 @@ class DteStoreOp(Instruction, name="tx8.dte_store"):
             1 <= self.nbytes <= chip.dte_message_bytes,
             f"nbytes is {self.nbytes}; a message has 1..{chip.dte_message_bytes} bytes",
         )
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        return Work(target.profile.dte_message_cycles, self.nbytes)
 
     def effects(self) -> tuple[Access, ...]:
         return (

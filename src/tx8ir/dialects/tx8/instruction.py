@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from functools import cache
 from typing import ClassVar
 
 import attrs
@@ -18,6 +19,7 @@ from tx8ir.core import (
     attribute,
     struct_attr,
 )
+from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
@@ -25,6 +27,7 @@ from tx8ir.target.layout import MemLayout
 from .access import Access, MemorySpace
 from .chip import Chip
 from .machine import target_of
+from .work import Cycles, Work
 
 PerTile = tuple[int, ...]
 """An address: one for all tiles, or one per tile in the order of the instruction's `tiles`."""
@@ -83,6 +86,30 @@ class Instruction(Op, MemoryEffects):
     def effects(self) -> tuple[Access, ...]:
         """The accesses, sources before destinations, for which `tiles` and the fields are taken to be valid."""
         return ()
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        """What it costs each of its tiles; the one place where this is said.
+
+        A vector instruction takes the time of its largest operand. Control has no engine: it costs nothing by itself.
+        `accesses` are its effects, for a caller that has them already.
+        """
+        if self.engine is None:
+            return Work()
+        if self.engine is Engine.SCALAR:
+            return Work(target.profile.scalar_cycles)
+        if self.engine is Engine.CT:
+            accesses = self.effects() if accesses is None else accesses
+            return Work(cost.ct(target, max(access.total_bytes for access in accesses)))
+        raise NotImplementedError(f"{self.name} does not say what it costs")
+
+    def cycles(self, target: Target) -> Cycles:
+        """Cycles that it keeps its engine busy: one number for all of its tiles, or an array with one per tile."""
+        return self.work(target).cycles_on(target)
+
+    @classmethod
+    def address_fields(cls) -> frozenset[str]:
+        """The names of the fields that hold addresses."""
+        return _address_fields(cls)
 
     def verify_fields(self, chip: Target) -> None:
         """Check what is particular to the instruction, against a chip's limits. Raises VerifyError naming the field."""
@@ -204,6 +231,12 @@ class Instruction(Op, MemoryEffects):
             self.require_length(field, values, len(iterations), "one for each of iterations")
             for stride in values:
                 self.require_range(field, stride, 0)
+
+
+@cache
+def _address_fields(cls: type[Instruction]) -> frozenset[str]:
+    fields = cls.definition.attributes
+    return frozenset(field.name for field in fields if str(field.annotation).partition(" ")[0] == "PerTile")
 
 
 def chip_of(op: Operation) -> Target:

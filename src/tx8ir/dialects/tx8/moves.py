@@ -11,6 +11,7 @@ import math
 from typing import ClassVar
 
 from tx8ir.core import attribute
+from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, channel_blocking
@@ -18,6 +19,7 @@ from tx8ir.target.layout import MemLayout, channel_blocking
 from .access import Access, Shape4
 from .instruction import BYTE_FORMATS, Instruction, PerTile, format_bytes, spm_access
 from .tensors import aligned_access, dense_access, shape4, verify_window, window_extents
+from .work import Work
 
 MOVE_LAYOUTS = ("NTensor", "NCx")
 AXES = {"N": 0, "H": 1, "W": 2, "C": 3}
@@ -291,6 +293,10 @@ class TdmaReshapeOp(Instruction, name="tx8.tdma_reshape"):
             f"src_shape {list(self.src_shape)} has {math.prod(self.src_shape)} elements, "
             f"dst_shape {list(self.dst_shape)} has {math.prod(self.dst_shape)}",
         )
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        accesses = self.effects() if accesses is None else accesses
+        return Work(cost.tdma(target, max(access.total_bytes for access in accesses), self.segments))
 
     @property
     def segments(self) -> int:

@@ -7,17 +7,21 @@ the format it is stored in. Padding lanes are not read, and written as zero.
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import attrs
 
 from tx8ir.core import StructAttr, attribute, struct_attr
+from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
+from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
 
 from .access import Access, Shape4
 from .instruction import FLOATS, Instruction, PerTile, format_bytes, spm_access
 from .tensors import aligned_access, shape4, verify_window, window_extents
+from .work import Work
 
 INTEGER_INPUTS = ("i8",)
 INTEGER_SUMS = ("i32",)
@@ -165,6 +169,9 @@ class GemmOp(NeuralOp, name="tx8.gemm"):
                 f"{field} is {value}; expected 1{'' if self.batch == 1 else f' or batch {self.batch}'}",
             )
 
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        return Work(cost.ne_gemm(target, self.m, self.k, self.n, Format.named(self.in_format), self.batch))
+
     @property
     def lhs_shape(self) -> Shape4:
         """(N, H, W, C) of the left factor as it is stored."""
@@ -219,6 +226,13 @@ class ConvOp(NeuralOp, name="tx8.conv"):
                 self.out_channels == self.shape[3],
                 f"out_channels is {self.out_channels}; a depthwise conv has as many as the feature, {self.shape[3]}",
             )
+
+    def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
+        n, height, width, out_channels = self.out_shape
+        positions, taps, format = n * height * width, math.prod(self.kernel), Format.named(self.in_format)
+        if self.depthwise:
+            return Work(cost.ne_depthwise_conv(target, positions, out_channels, taps, format))
+        return Work(cost.ne_conv(target, positions, self.shape[3], out_channels, taps, format))
 
     @property
     def weight_shape(self) -> Shape4:

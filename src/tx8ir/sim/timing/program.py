@@ -18,7 +18,6 @@ from tx8ir.dialects.tx8 import (
     BarrierOp,
     DteArmOp,
     DteSendOp,
-    DteStoreOp,
     DteWaitOp,
     Follow,
     Instruction,
@@ -26,8 +25,6 @@ from tx8ir.dialects.tx8 import (
     MemorySpace,
     SegmentOp,
 )
-from tx8ir.dialects.tx8.cost import instruction_cycles
-from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 
 Rows: TypeAlias = list[NDArray[np.int64]]
@@ -130,23 +127,13 @@ def _item(op: Instruction, target: Target, constant: Ranges, index: int, times: 
         )
         for access in accesses
     )
-    ddr = next((access for access in accesses if access.space is MemorySpace.DDR), None)
-    moved = 0
-    if engine in (Engine.RDMA, Engine.WDMA) and ddr is not None:
-        moved = next(a for a in accesses if a.operand == "spm").total_bytes
-        addresses = np.array(ddr.addresses)
-        cycles = tuple(int(n) for n in cost.dma_startup(target, addresses))
-    elif isinstance(op, DteStoreOp):
-        moved = op.nbytes
-        cycles = (target.profile.dte_message_cycles,)
-    else:
-        found = instruction_cycles(op, target, accesses)
-        cycles = (found,) if isinstance(found, int) else tuple(int(n) for n in found)
+    work = op.work(target, accesses)
+    cycles = (work.cycles,) if isinstance(work.cycles, int) else tuple(int(n) for n in work.cycles)
     if len(set(cycles)) == 1:
         cycles = cycles[:1]
     position = {tile: i for i, tile in enumerate(tiles)}
     is_shared = any(span.is_shared for span in spans)
-    return Item(index, op, engine, tiles, position, cycles, moved, spans, times, is_shared)
+    return Item(index, op, engine, tiles, position, cycles, work.ddr_bytes, spans, times, is_shared)
 
 
 def items(nodes: Sequence[Node]) -> Iterator[Item]:
