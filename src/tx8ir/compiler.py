@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any, Final, Literal, Protocol, cast
+from typing import Final, Literal, Protocol
 
 import attrs
 
@@ -13,6 +13,7 @@ from tx8ir import transforms
 from tx8ir.backend import constants, grouping, layout, lowering, set_target
 from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
+from tx8ir.backend.schedule.annotations import read_spm_bytes
 from tx8ir.backend.search import shard_and_split
 from tx8ir.core import IrError, Program, RankedTensor
 from tx8ir.dialects import tx8
@@ -175,7 +176,7 @@ def compile(
         count = 0
         for op in now.module.walk():
             count += 1
-            spm_peak = max(spm_peak, _spm_size(op.attributes))
+            spm_peak = max(spm_peak, read_spm_bytes(op))
         if finished.title == "convert-dtype":
             formats = _float_formats(now)
         done.append(Stage(finished.title, seconds, count, dict(finished.statistics)))
@@ -207,11 +208,6 @@ def _float_formats(program: Program) -> tuple[str, ...]:
     types = (value.type for op in program.module.walk() for value in op.results)
     elements = {kind.element.format for kind in types if isinstance(kind, RankedTensor)}
     return tuple(sorted(element.name for element in elements if element.is_float))
-
-
-def _spm_size(attributes: Mapping[str, Any]) -> int:
-    size = attributes.get("spm_alloc_size")
-    return cast(int, size.value) if size is not None else 0
 
 
 def _count_instructions(program: Program) -> dict[str, int]:

@@ -23,7 +23,7 @@ from .attrs.attributes import (
     scalar_type_of,
 )
 from .attrs.dense import DenseAttr
-from .attrs.structured import EnumAttr, OpaqueAttr, StructAttr, enum_attr, struct_attr
+from .attrs.structured import EnumAttr, OpaqueAttr, SparseStructAttr, StructAttr, enum_attr, struct_attr
 from .attrs.types import (
     DYNAMIC,
     DictType,
@@ -233,6 +233,7 @@ __all__ = [
     "ScalarType",
     "StrAttr",
     "struct_attr",
+    "SparseStructAttr",
     "StructAttr",
     "structurally_equal",
     "successor",

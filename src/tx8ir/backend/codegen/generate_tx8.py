@@ -11,7 +11,8 @@ from tx8ir.backend.codegen.group_code import GroupCode
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, ranked_type, region_tiles
 from tx8ir.backend.lowering.check_ranges import STATUS_WORDS, status_words
 from tx8ir.backend.memory.allocate_ddr import result_values
-from tx8ir.backend.memory.ddr_storage import DDR_SCRATCH, address_of, storage_of, stored_bytes
+from tx8ir.backend.memory.ddr_storage import address_of, storage_of, stored_bytes
+from tx8ir.backend.schedule.annotations import read_ddr_scratch, remove_ddr_scratch
 from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
@@ -59,7 +60,8 @@ class GenerateTx8(Pass):
         module = program.module
         location = program.main.location
         compiled_for = module.attributes.get(tx8.TARGET)
-        for name in (DDR_SCRATCH, STATUS_WORDS, tx8.TARGET):
+        remove_ddr_scratch(program)
+        for name in (STATUS_WORDS, tx8.TARGET):
             if name in module.attributes:
                 module.remove_attribute(name)
         for op in list(program.body):
@@ -106,9 +108,9 @@ def _ports(program: Program) -> None:
         if isinstance(owner, tx8be.GroupOp):
             size, address = stored_bytes(owner.outs[0]), address_of(value)
             tx8.SegmentOp(segment_name=f"output.{number}", address=address, size=size, kind="output")
-    scratch = program.module.attributes.get(DDR_SCRATCH)
+    scratch = read_ddr_scratch(program)
     if scratch is not None:
-        address, size = scratch.value
+        address, size = scratch
         tx8.SegmentOp(segment_name="scratch", address=address, size=size, kind="scratch")
     for name, argument in zip(program.inputs, arguments, strict=True):
         if argument in inputs:

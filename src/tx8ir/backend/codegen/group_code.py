@@ -12,13 +12,12 @@ from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, region_t
 from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import Instruction
-from tx8ir.backend.schedule.annotations import read_tiling
+from tx8ir.backend.schedule.annotations import read_scratch, read_spm_addresses, read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
 from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_instructions
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import tx8, tx8be
-from tx8ir.dialects.tx8be import BackendOp
 
 __all__ = ["GroupCode", "Phase", "source_name"]
 
@@ -74,7 +73,7 @@ class GroupCode:
         self.tile_ids = region_tiles(group, target)
         self.steps = GroupSteps.make(body, tiling, len(self.tile_ids))
         self.kept = self.steps.kept()
-        self.addresses = [_buffers(value) for value in body.values]
+        self.addresses = [read_spm_addresses(value) for value in body.values]
         self.load_addresses = [_load_address(load) for load in body.loads]
         self.store_address = address_of(group.outs[0])
         self._latest: tuple[tuple[int, ...] | None, list[_TileClass]] = (None, [])
@@ -166,9 +165,9 @@ class GroupCode:
             boxes = [box for s in tiles.slices if (box := s.needs[number][i]) is not None]
             if value not in body.index and boxes:
                 tables[i] = _table_addresses(value, boxes)
-        imm = op.dev_info.imm_addr if op.dev_info is not None else 0
-        kernel = body.kernel(number, tiles.first, addresses=placed, tables=tables, scratch=imm)
-        if op.dev_info is None or kernel.temp_bytes > op.dev_info.imm_size:
+        scratch = read_scratch(op)
+        kernel = body.kernel(number, tiles.first, addresses=placed, tables=tables, scratch=scratch.address)
+        if kernel.temp_bytes > scratch.size:
             raise CompileError(
                 f"{op.name} takes {kernel.temp_bytes} bytes of temporaries, more than were allocated", op=op
             )
@@ -179,14 +178,6 @@ class GroupCode:
         part = self.body.slice_tensor(position, tiles.first, placed[position])
         _check_layout(self.body.store.y, self.body.stored, self.body.store)
         return store_instructions(self._moved(position, tiles), part, self.store_address, self.target)
-
-
-def _buffers(value: Value) -> tuple[int, ...]:
-    """SPM addresses of a value, one per buffer."""
-    op = value.defining_op
-    if not isinstance(op, BackendOp) or op.dev_info is None or not op.dev_info.mem_addr:
-        raise CompileError("a value has no SPM address; run allocate-spm first", op=op)
-    return op.dev_info.mem_addr
 
 
 def _load_address(load: LoadOp) -> int:

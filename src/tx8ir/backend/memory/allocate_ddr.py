@@ -7,9 +7,10 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops
-from tx8ir.backend.memory.ddr_storage import DDR_ADDRESS, DDR_SCRATCH, storage_of, stored_bytes
+from tx8ir.backend.memory.ddr_storage import storage_of, stored_bytes
 from tx8ir.backend.memory.placement import Buffer, place
 from tx8ir.backend.oplib.tensor import align_up
+from tx8ir.backend.schedule.annotations import write_ddr_address, write_ddr_scratch
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
@@ -48,13 +49,13 @@ class AllocateDdr(Pass):
         cursor = self._constants(program, target)
         for op in backend_ops(program):
             if isinstance(op, tx8be.InputOp):
-                op.set_attribute(DDR_ADDRESS, cursor)
+                write_ddr_address(op, cursor)
                 cursor += _banks(stored_bytes(op.y), target)
         (results,) = result_values(program)
         owners = {storage_of(value): None for value in results.xs}
         for owner in owners:
             if isinstance(owner, tx8be.GroupOp):
-                owner.set_attribute(DDR_ADDRESS, cursor)
+                write_ddr_address(owner, cursor)
                 cursor += _banks(stored_bytes(owner.outs[0]), target)
         cursor = self._variables(program, target, cursor, set(owners))
         needed = cursor - target.ddr_base
@@ -75,7 +76,7 @@ class AllocateDdr(Pass):
                 same = op.parameter == first.parameter and op.y.type == first.y.type
                 if not same or stored_bytes(op.y) != stored_bytes(first.y):
                     raise CompileError(f"constant id {number} is loaded as two different constants", op=op)
-                op.set_attribute(DDR_ADDRESS, cursor)
+                write_ddr_address(op, cursor)
             cursor += _banks(stored_bytes(first.y), target)
         self.count("constants", len(loads))
         return cursor
@@ -96,9 +97,9 @@ class AllocateDdr(Pass):
         ]
         placement = place(items, alignment=target.ddr_bank, max_nodes=0)
         for group, offset in zip(variables, placement.offsets, strict=True):
-            group.set_attribute(DDR_ADDRESS, base + offset)
+            write_ddr_address(group, base + offset)
         if placement.size:
-            program.module.set_attribute(DDR_SCRATCH, (base, placement.size))
+            write_ddr_scratch(program, base, placement.size)
         self.count("variables", len(variables))
         self.count("variable bytes", placement.size)
         self.count("variable bound bytes", placement.bound)

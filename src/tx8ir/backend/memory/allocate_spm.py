@@ -8,12 +8,11 @@ import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
 from tx8ir.backend.memory.spm_plan import plan_spm
-from tx8ir.backend.schedule.annotations import read_tiling
+from tx8ir.backend.schedule.annotations import read_tiling, write_spm
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
-from tx8ir.dialects.tx8be import BackendOp, DevAttr
 from tx8ir.passes import Pass, option, register_pass
 
 __all__ = ["AllocateSpm"]
@@ -68,16 +67,7 @@ class AllocateSpm(Pass):
             )
         if high:
             plan = plan.moved(target.spm_allocatable_bytes - plan.size)
-        for i, value in enumerate(body.values):
-            op = value.defining_op
-            assert isinstance(op, BackendOp)
-            info = op.dev_info if op.dev_info is not None else DevAttr()
-            info = attrs.evolve(info, mem_addr=plan.values[i])
-            if i >= len(body.loads):
-                address, size = plan.imm[i - len(body.loads)]
-                info = attrs.evolve(info, imm_addr=address, imm_size=size)
-            op.set_attribute("dev_info", info)
-        body.group.set_attribute("spm_alloc_size", plan.size)
+        write_spm(body, plan.values, plan.imm, plan.size)
         self.count("groups")
         self.count("bytes", plan.size)
         self.count("bound bytes", plan.bound)

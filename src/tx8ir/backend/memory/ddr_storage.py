@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.interface import AlignMode, OpLib
-from tx8ir.core import BlockArgument, Operation, Value
+from tx8ir.backend.schedule.annotations import StorageOp, read_ddr_address
+from tx8ir.core import BlockArgument, Value
 from tx8ir.dialects import tx8be
 from tx8ir.target.layout import size_bytes
 
-__all__ = ["DDR_ADDRESS", "DDR_SCRATCH", "StorageOp", "address_of", "storage_of", "stored_bytes"]
-
-DDR_ADDRESS = "ddr_addr"
-"""Attribute of `Input`, `LoadConst` and `Group`: where in DDR the value lies (`allocate-ddr`)."""
-DDR_SCRATCH = "ddr_scratch"
-"""Attribute of the module: first address and size of the space that variables share."""
-
-StorageOp: TypeAlias = "tx8be.InputOp | tx8be.LoadConstOp | tx8be.GroupOp"
+__all__ = ["address_of", "storage_of", "stored_bytes"]
 
 
 def stored_bytes(value: Value) -> int:
@@ -67,12 +59,4 @@ def _check_alias(op: tx8be.ReshapeOp) -> None:
 
 def address_of(value: Value) -> int:
     """The DDR address of `value`, as `allocate-ddr` left it. Raises `CompileError` when there is none."""
-    owner = storage_of(value)
-    address = owner.attributes.get(DDR_ADDRESS)
-    if address is None:
-        raise CompileError(f"{owner.name} has no {DDR_ADDRESS}; run allocate-ddr first", op=_as_operation(owner))
-    return int(address.value)
-
-
-def _as_operation(op: StorageOp) -> Operation:
-    return op
+    return read_ddr_address(storage_of(value))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from tx8ir.backend.oplib.costs import InstructionCosts
+from tx8ir.backend.schedule.annotations import read_given_sharding
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.estimate import Candidate
 from tx8ir.backend.search.search import find_tiling
-from tx8ir.core import BlockArgument, Operation, Program, Value
+from tx8ir.core import BlockArgument, Program, Value
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import BackendOp
 
@@ -53,7 +54,7 @@ def problem_key(group: tx8be.GroupOp) -> Hashable:
         kept = tuple((k, v) for k, v in sorted(op.attributes.items()) if k not in _NOT_PART_OF_THE_PROBLEM)
         info = op.dev_info if isinstance(op, BackendOp) else None
         layout = None if info is None else info.mem_layout
-        rows.append((op.name, operands, kept, layout, tuple(r.type for r in op.results), _preset(op)))
+        rows.append((op.name, operands, kept, layout, tuple(r.type for r in op.results), read_given_sharding(op)))
     return tuple(rows)
 
 
@@ -61,8 +62,3 @@ def _reference(value: Value, numbers: dict[Value, object]) -> Hashable:
     if isinstance(value, BlockArgument):
         return "argument", value.index, value.type
     return "value", numbers[value]
-
-
-def _preset(op: Operation) -> tuple[int, ...] | None:
-    parallel = op.tile_parallel if isinstance(op, BackendOp) else None
-    return parallel.shape_spatial_sharding if parallel is not None and parallel.sharding_is_given else None

@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
-from tx8ir.backend.schedule.annotations import annotate
+from tx8ir.backend.schedule.annotations import read_given_sharding, write_tiling
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.estimate import Candidate
 from tx8ir.backend.search.problem import SearchMemory, problem_key
@@ -56,15 +56,14 @@ class ShardAndSplit(Pass):
             group.set_attribute("template_id", template)
             self.count("reused")
         self.count("split over time", int(candidate.steps > 1))
-        annotate(body, candidate.tiling, candidate.buffers, tiles)
+        write_tiling(body, candidate.tiling, candidate.buffers, tiles)
 
 
 def _given(body: GroupBody) -> tuple[int, ...] | None:
     """The sharding that was set beforehand, if any."""
-    parallel = body.store.tile_parallel
-    if parallel is None or not parallel.sharding_is_given:
+    sharding = read_given_sharding(body.store)
+    if sharding is None:
         return None
-    sharding = parallel.shape_spatial_sharding
     if len(sharding) != len(body.shape) or min(sharding, default=1) < 1:
         raise CompileError(
             f"sharding {list(sharding)} is given for a result of shape {list(body.shape)}", op=body.store

@@ -101,6 +101,17 @@ class StructAttr(Attribute, metaclass=_InternedStruct):
         return f"#{self.attr_name}<{DictAttr(self.fields())}>"
 
 
+class SparseStructAttr(StructAttr):
+    """A structured attribute whose text leaves out the fields that have their default."""
+
+    __slots__ = ()
+
+    def fields(self) -> dict[str, Any]:
+        """Field names to Python values; fields that have their default are left out."""
+        declared = cast(Any, type(self)).__attrs_attrs__
+        return {a.name: value for a in declared if (value := getattr(self, a.name)) != a.default}
+
+
 def _make_struct(cls: type[StructAttr], fields: dict[str, Any]) -> Any:
     """For pickle: the interned instance."""
     return cast(Any, cls)(**fields)

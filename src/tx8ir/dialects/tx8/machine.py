@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import attrs
 
-from tx8ir.core import Attribute, IrError, Operation, Program, StructAttr, struct_attr
+from tx8ir.core import Attribute, IrError, Operation, Program, SparseStructAttr, struct_attr
 from tx8ir.target.chip import TX8, Profile, Target
 
 from .chip import Chip
@@ -21,20 +21,9 @@ TARGET: Final = "tx8.target"
 _PROGRAM: Final = "tx8.program"
 
 
-class _Variant(StructAttr):
-    """Base of attributes that show only the fields in which they differ from the TX8's, their defaults."""
-
-    __slots__ = ()
-
-    def fields(self) -> dict[str, Any]:
-        """Field names to values, of those that are not the default."""
-        own = attrs.fields(type(self))  # pyright: ignore[reportArgumentType]  (a subclass is an attrs class)
-        return {field.name: value for field in own if (value := getattr(self, field.name)) != field.default}
-
-
 @struct_attr("tx8.timing")
 @attrs.frozen
-class Timing(_Variant):
+class Timing(SparseStructAttr):
     """The figures that costs are computed from: the fields of `tx8ir.target.chip.Profile`. The defaults are the TX8's.
 
     `ne_rates` is `Profile.ne_steps_per_cycle`, each entry as text: `f32 2/3`.
@@ -89,7 +78,7 @@ _TIMING: Final = Timing()
 
 @struct_attr("tx8.target")
 @attrs.frozen
-class TargetAttr(_Variant):
+class TargetAttr(SparseStructAttr):
     """A `tx8ir.target.chip.Target`: what its programs may use, its timing, and its other fields by their names."""
 
     name: str = TX8.name

@@ -6,11 +6,10 @@ Field names follow the vendor's `dev_attr` and `parallel_attr` definitions.
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any
 
 import attrs
 
-from tx8ir.core import StructAttr, enum_attr, struct_attr
+from tx8ir.core import SparseStructAttr, enum_attr, struct_attr
 from tx8ir.target.layout import MemLayout
 
 
@@ -58,18 +57,9 @@ class ParallelMode(Enum):
     HYBRID = "hybrid"
 
 
-class _Sparse(StructAttr):
-    """A structured attribute whose text leaves out the fields that have their default."""
-
-    def fields(self) -> dict[str, Any]:
-        """Field names to Python values; fields that are None or have their default are left out."""
-        declared = attrs.fields(type(self))  # pyright: ignore[reportArgumentType]  (subclasses are attrs classes)
-        return {a.name: value for a in declared if (value := getattr(self, a.name)) != a.default}
-
-
 @struct_attr("tx8be.parallel_attr")
 @attrs.frozen
-class ParallelAttr(_Sparse):
+class ParallelAttr(SparseStructAttr):
     """Data- and tensor-parallel partition of an op over a chip or tile grid.
 
     `dp_dim_*` / `tp_dim_*` are the numbers of parts along the grid's x, y and z axes;
@@ -95,7 +85,7 @@ def _check_layout(instance: object, field: attrs.Attribute[str], value: str) -> 
 
 @struct_attr("tx8be.dev_attr")
 @attrs.frozen
-class DevAttr(_Sparse):
+class DevAttr(SparseStructAttr):
     """How an op's result is kept on the device.
 
     `mem_layout` is the physical layout; `imm_size` and `imm_addr` are the bytes and the SPM address of the op's
@@ -125,7 +115,7 @@ class DevAttr(_Sparse):
 
 @struct_attr("tx8be.region")
 @attrs.frozen
-class RegionAttr(_Sparse):
+class RegionAttr(SparseStructAttr):
     """A rectangle of `dx` by `dy` tiles whose corner is tile (`x`, `y`)."""
 
     x: int = 0
