@@ -10,6 +10,7 @@ import attrs
 from tx8ir.backend.oplib.costs import instruction_class
 from tx8ir.backend.oplib.kernel import FieldValue, Instruction
 from tx8ir.core import Location, Operation, at_location
+from tx8ir.dialects import tx8
 
 __all__ = ["Stream", "emit_streams"]
 
@@ -22,7 +23,7 @@ class Stream:
     instructions: Sequence[Instruction]
 
 
-def emit_streams(streams: Sequence[Stream], source: str, location: Location) -> int:
+def emit_streams(streams: Sequence[Stream], source: tx8.Source, location: Location) -> int:
     """Builds the streams' operations at the current insertion point; returns how many.
 
     Instructions at the same position that differ only in per-tile addresses become one operation. Order on each tile is
@@ -52,7 +53,7 @@ def _uniform_part(instruction: Instruction) -> object:
     return instruction.name, fields
 
 
-def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: str, location: Location) -> None:
+def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: tx8.Source, location: Location) -> None:
     rows = sorted((tile, number, part) for part, (tiles, _) in enumerate(parts) for number, tile in enumerate(tiles))
     first = parts[0][1]
     cls = instruction_class(first.name)
@@ -67,7 +68,7 @@ def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: str, lo
         fields[key] = value
     build = cast("Callable[..., Operation]", cls)
     with at_location(location):
-        build(tiles=tuple(tile for tile, _, _ in rows), source=source, **fields)
+        build(tiles=tuple(tile for tile, _, _ in rows), source=str(source), **fields)
 
 
 def _address(fields: Mapping[str, FieldValue], key: str, number: int) -> int:

@@ -52,7 +52,7 @@ class GenerateTx8(Pass):
                 code = GroupCode(group)
                 made = code.emit_constants()
                 if pending:
-                    tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=f"barrier before group {group.group_id}")
+                    tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=str(tx8.Source(group.group_id)))
                 tiles.update(region_tiles(group, target))
                 self.count("instructions", made + code.emit())
                 self.count("groups")

@@ -19,14 +19,7 @@ from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_i
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import tx8, tx8be
 
-__all__ = ["GroupCode", "Phase", "source_name"]
-
-
-def source_name(op: Operation, group: tx8be.GroupOp) -> str:
-    """The readable origin of an instruction: the op's kind, its group and the original name where there is one."""
-    text = f"group {group.group_id} {op.name.removeprefix('tx8be.')}"
-    name = op.location.name
-    return f"{text} {name}" if name else text
+__all__ = ["GroupCode", "Phase"]
 
 
 @attrs.frozen
@@ -142,7 +135,8 @@ class GroupCode:
         self, classes: Sequence[_TileClass], op: Operation, instructions: Callable[[_TileClass], Sequence[Instruction]]
     ) -> int:
         streams = [Stream(c.tiles, instructions(c)) for c in classes]
-        return emit_streams(streams, source_name(op, self.group), op.location)
+        source = tx8.Source(self.group.group_id, op.name.removeprefix("tx8be."), op.location.name or None)
+        return emit_streams(streams, source, op.location)
 
     def _load(self, position: int, address: int, tiles: _TileClass) -> list[Instruction]:
         transfers = self._moved(position, tiles)

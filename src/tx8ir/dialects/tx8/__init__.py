@@ -79,6 +79,7 @@ from .peripheral import (
 )
 from .pooling import PoolIndexOp, UnpoolOp
 from .scalar import CsrReadOp, CsrWriteOp, ExceptionFlag, ScalarAddOp, ScalarMoveOp
+from .source import Source
 from .tensors import (
     REDUCE_AXES,
     REDUCTIONS,
@@ -180,6 +181,7 @@ __all__ = [
     "ScalarAddOp",
     "ScalarMoveOp",
     "SegmentOp",
+    "Source",
     "TargetAttr",
     "TdmaOp",
     "TdmaReshapeOp",

@@ -27,6 +27,7 @@ from tx8ir.target.layout import MemLayout
 from .access import Access, MemorySpace
 from .chip import Chip
 from .machine import target_of
+from .source import Source
 from .work import Cycles, Work
 
 PerTile = tuple[int, ...]
@@ -82,6 +83,11 @@ class Instruction(Op, MemoryEffects):
     as_layout: str | None = attribute(
         default=None, doc="takes the bytes of its sources as lying in this layout: Tensor, NTensor, Cx or NCx"
     )
+
+    @property
+    def origin(self) -> Source | None:
+        """What the compiler generated it from; None of an instruction that was written by hand."""
+        return Source.parse(self.source)
 
     def effects(self) -> tuple[Access, ...]:
         """The accesses, sources before destinations, for which `tiles` and the fields are taken to be valid."""

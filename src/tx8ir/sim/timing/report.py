@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.dialects.tx8 import ConvOp, DteArmOp, DteSendOp, GemmOp, Instruction, RowCopyOp
+from tx8ir.dialects.tx8 import ConvOp, DteArmOp, DteSendOp, GemmOp, Instruction, RowCopyOp, Source
 from tx8ir.support.table import Table
 from tx8ir.target.chip import CYCLES_PER_SECOND, Engine, Target
 
@@ -28,7 +27,6 @@ NO_SOURCE = "(no source)"
 _PATH_OF: dict[Engine, str] = dict(zip((Engine.RDMA, Engine.WDMA, Engine.TDMA, Engine.DTE), PATHS, strict=True))
 _EVENTS_KEPT = 200_000
 _SHOWN = 12  # rows of long tables
-_GROUP = re.compile(r"group \d+")
 
 
 @attrs.frozen
@@ -331,8 +329,8 @@ def _groups(rows: Sequence[SourceRow]) -> tuple[SourceRow, ...]:
     """The rows of sources, added up by group."""
     members: dict[str, list[SourceRow]] = {}
     for row in rows:
-        found = _GROUP.search(row.source)
-        members.setdefault(found.group() if found is not None else row.source, []).append(row)
+        origin = Source.parse(row.source)
+        members.setdefault(row.source if origin is None else f"group {origin.group}", []).append(row)
     return tuple(
         _row(name, sum(r.instructions for r in those), sum(r.bytes for r in those), sum(r.busy for r in those))  # pyright: ignore[reportArgumentType]  # a sum of arrays
         for name, those in members.items()

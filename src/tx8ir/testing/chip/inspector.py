@@ -66,9 +66,8 @@ class Made:
 class _Code:
     """The instructions of a group in the machine program: which of them belong to which time step."""
 
-    def __init__(self, group: tx8be.GroupOp, instructions: tuple[tx8.Instruction, ...]) -> None:
+    def __init__(self, group: tx8be.GroupOp, own: list[int]) -> None:
         self.code = GroupCode(group)
-        own = [i for i, op in enumerate(instructions) if (op.source or "").startswith(f"group {group.group_id} ")]
         with Builder.at_end(Block()):
             phases = [*self.code.constant_phases(), *self.code.phases()]
         if sum(phase.instructions for phase in phases) != len(own):
@@ -133,6 +132,16 @@ class Inspector:
         printer = Printer(names=True)
         printer.print(self.lowered.module)
         return printer
+
+    @cached_property
+    def _by_group(self) -> dict[int, list[int]]:
+        """The numbers of the instructions that were generated from the operations of each group."""
+        found: dict[int, list[int]] = {}
+        for number, op in enumerate(self.debugger.simulator.instructions):
+            origin = op.origin
+            if origin is not None and origin.op is not None:
+                found.setdefault(origin.group, []).append(number)
+        return found
 
     @cached_property
     def _places(self) -> dict[str, list[_Place]]:
@@ -258,7 +267,7 @@ class Inspector:
 
     def _code(self, group: tx8be.GroupOp) -> _Code:
         if group not in self._codes:
-            self._codes[group] = _Code(group, self.debugger.simulator.instructions)
+            self._codes[group] = _Code(group, self._by_group.get(group.group_id, []))
         return self._codes[group]
 
     # -- what makes values ------------------------------------------------------------------------------------------
