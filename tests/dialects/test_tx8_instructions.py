@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tx8ir.backend.oplib.costs import InstructionCosts, Price
 from tx8ir.backend.oplib.kernel import Instruction
-from tx8ir.core import Builder, MemoryEffects, Op, Program, VerifyError, VTensorType, f32, parse, verify
+from tx8ir.core import Builder, Op, Program, VerifyError, VTensorType, f32, parse, verify
 from tx8ir.dialects import tx8
 from tx8ir.sim import time_program
 from tx8ir.sim.engines import EXECUTORS
@@ -386,9 +386,7 @@ def test_a_blocked_port_takes_its_padding_too() -> None:
 
 
 def effects_of(op: Any) -> dict[str, tx8.Access]:
-    interface = op.interface(MemoryEffects)
-    assert interface is not None
-    return {access.operand: access for access in interface.effects()}
+    return {access.operand: access for access in op.effects()}
 
 
 def test_effects_are_sources_then_destinations_with_exact_walks() -> None:

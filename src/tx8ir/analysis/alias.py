@@ -13,53 +13,56 @@ Time: linear in the operations, plus the size of the callee's interface (argumen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import attrs
 
 from tx8ir.core import (
+    OUTSIDE,
     Branch,
-    DictType,
-    ListType,
+    CallableLike,
+    CallLike,
+    EffectKind,
+    Element,
+    MemoryEffects,
+    NamedStorage,
     Operation,
     ParameterAccess,
     Program,
     RecursiveEffects,
+    RegionBranch,
+    StorageAliases,
     TensorType,
     Terminator,
-    TupleType,
-    Type,
     Value,
     bulk,
 )
-from tx8ir.dialects import func, scf
+from tx8ir.core.ir.calls import returns_of
+from tx8ir.core.ir.region_branch import edges_with_ends, region_branch_around
+from tx8ir.dialects import func
 
 from .alias_kinds import (
     BRANCH,
     CALL,
-    COMBINE,
-    DICT,
-    FEED,
-    FETCH,
+    EFFECTS,
+    END,
     FORWARD,
-    IF,
     INPLACE,
     NO_EFFECTS,
     NOTHING,
     OPAQUE,
     PARAMETER,
     READS,
-    RETURN,
+    REGIONS,
     SHARING,
-    TAKE,
     VIEW,
-    WHILE,
-    YIELD,
     Effects,
     Kinds,
     joined,
 )
 from .call_graph import components_callees_first
+from .control_flow import read_by_control
+from .storage_nodes import StorageNodes
 
 
 @attrs.frozen(eq=False)
@@ -94,7 +97,7 @@ class _Universe:
     visible: bool = False
 
 
-class AliasAnalysis:
+class AliasAnalysis(StorageNodes):
     """Answers, by storage, for the program as it is when the analysis is made. Values made later are not known to it.
 
     A storage is named by an int that is only good for comparing (`storages`).
@@ -105,15 +108,15 @@ class AliasAnalysis:
     """
 
     def __init__(self, program: Program) -> None:
-        self._parents: list[int] = []
-        self._nodes: dict[Value, list[int]] = {}
-        self._leaves: dict[Type, int] = {}
+        super().__init__()
         self._kinds = Kinds()
         self._effects: dict[Operation, Effects] = {}
         self._call_effects: dict[Operation, tuple[list[int], list[int], _Universe]] = {}
         self._of_function: dict[Operation, _Universe] = {}
         self._fresh: set[Value] = set()
-        self._functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
+        self._functions: dict[str, Operation] = {
+            op.attributes["sym_name"].value: op for op in program.body if CallableLike in op.info.interfaces
+        }
         with bulk():
             self._build(program)
 
@@ -121,7 +124,7 @@ class AliasAnalysis:
         functions = self._functions
         calls: dict[Operation, list[Operation]] = {}
         for function in program.body:
-            calls[function] = [op for op in function.walk() if isinstance(op, func.CallOp)]
+            calls[function] = [op for op in function.walk() if self._kinds[op.__class__] == CALL]
         edges = {f: [c for call in made if (c := self._callee(call)) is not None] for f, made in calls.items()}
         order = components_callees_first(edges)
         for component in order:
@@ -175,8 +178,16 @@ class AliasAnalysis:
 
     def _made(self, op: Operation) -> frozenset[int]:
         """The storages that come into being with `op`: nothing that touches them may go before it."""
-        shares = self._kinds[op.__class__] in SHARING
-        return frozenset() if shares else self._known(op.results)
+        kind = self._kinds[op.__class__]
+        if kind != EFFECTS:
+            return frozenset() if kind in SHARING else self._known(op.results)
+        model = op.interface(MemoryEffects)
+        effects = model.memory_effects() if model is not None else ()
+        return self._known(e.storage for e in effects if e.kind is EffectKind.ALLOCATE and isinstance(e.storage, Value))
+
+    def makes_storage(self, op: Operation) -> bool:
+        """Whether a result of `op` may be storage that was not there before."""
+        return bool(self._made(op))
 
     def is_written(self, value: Value) -> bool:
         """Whether anything in the function of `value`, or called there, may change what `value` holds at any time."""
@@ -218,55 +229,7 @@ class AliasAnalysis:
             known = self._effects[op] = self._effects_of(op)
         return known
 
-    # -- union-find ---------------------------------------------------------------------------------------------------
-
-    def _new(self) -> int:
-        self._parents.append(len(self._parents))
-        return len(self._parents) - 1
-
-    def _find(self, node: int) -> int:
-        parents = self._parents
-        while parents[node] != node:
-            parents[node] = parents[parents[node]]
-            node = parents[node]
-        return node
-
-    def _union(self, a: int, b: int) -> None:
-        a, b = self._find(a), self._find(b)
-        if a < b:
-            self._parents[b] = a
-        elif b < a:
-            self._parents[a] = b
-
-    def _union_each(self, left: Sequence[int], right: Sequence[int]) -> None:
-        for a, b in zip(left, right, strict=True):
-            self._union(a, b)
-
-    def _count(self, type_: Type) -> int:
-        """How many tensors a value of the type holds."""
-        count = self._leaves.get(type_)
-        if count is None:
-            if isinstance(type_, TensorType):
-                count = 1
-            elif isinstance(type_, (ListType, TupleType)):
-                count = sum(map(self._count, type_.elements))
-            else:
-                count = sum(map(self._count, type_.values)) if isinstance(type_, DictType) else 0
-            self._leaves[type_] = count
-        return count
-
-    def _of(self, value: Value) -> list[int]:
-        """The nodes of a value, one for each tensor in it."""
-        count = self._count(value.type)
-        if not count:
-            return []
-        nodes = self._nodes.get(value)
-        if nodes is None:
-            nodes = self._nodes[value] = [self._new() for _ in range(count)]
-        return nodes
-
-    def _of_all(self, values: Iterable[Value]) -> list[int]:
-        return [node for value in values for node in self._of(value)]
+    # -- building -----------------------------------------------------------------------------------------------------
 
     def _name(self, universe: _Universe, kind: str, name: str) -> int:
         node = universe.names.get((kind, name))
@@ -275,13 +238,12 @@ class AliasAnalysis:
             universe.external.append(node)
         return node
 
-    # -- building -----------------------------------------------------------------------------------------------------
-
     def _universes(self) -> list[_Universe]:
         return list(dict.fromkeys(self._of_function.values()))
 
     def _callee(self, call: Operation) -> Operation | None:
-        return self._functions.get(call.attributes["callee"].value)
+        model = call.interface(CallLike)
+        return self._functions.get(model.callee_symbol()) if model is not None else None
 
     def _universe_of(self, value: Value) -> _Universe:
         block = value.parent_block
@@ -323,42 +285,16 @@ class AliasAnalysis:
                 self._union_each(self._of(result), base)
         elif kind == CALL:
             self._link_call(op, universe)
-        elif kind == RETURN:
-            function = op.parent_op
-            if function is not None and function in universe.arguments:
-                returned = self._of_all(op.operands)
-                if function in universe.results:  # several returns, in a function of several blocks
-                    self._union_each(universe.results[function], returned)
-                universe.results[function] = returned
-        elif kind == IF:
-            self._link_region_ends(op, op.results)
-        elif kind == WHILE:
-            before, after = op.regions[0].block, op.regions[1].block
-            carried, passed = self._of_all(op.operands), self._of_all(op.results)
-            self._union_each(carried, self._of_all(before.args))
-            self._union_each(passed, self._of_all(after.args))
-            if before.last_op is not None and after.last_op is not None:
-                self._union_each(passed, self._of_all(before.last_op.operands[1:]))
-                self._union_each(carried, self._of_all(after.last_op.operands))
-        elif kind == YIELD:
-            universe.read += self._of_all(op.operands[:1]) if isinstance(op, scf.ConditionOp) else []
+        elif kind == REGIONS:
+            self._link_regions(op, universe)
+        elif kind == END:
+            self._link_end(op, universe)
         elif kind == PARAMETER:
             self._link_parameters(op, universe)
-        elif kind == FEED:
-            node = self._name(universe, "feed", op.attributes["name"].value)
-            for result in self._of_all(op.results):
-                self._union(result, node)
-            universe.read.append(node)
-        elif kind == FETCH:
-            universe.read += self._of_all(op.operands)
-            universe.visible = True
-        elif kind == COMBINE:  # a list of the operands, or the elements of a list
-            self._union_each(self._of_all(op.operands), self._of_all(op.results))
-        elif kind == DICT:
-            self._link_dictionary(op)
-        elif kind == TAKE:
-            self._link_element(op)
+        elif kind == EFFECTS:
+            self._link_effects(op, universe)
         elif kind == BRANCH:
+            universe.read += self._of_all(read_by_control(op))
             branch = op.interface(Branch)
             for index, block in enumerate(op.successors):
                 if branch is not None:
@@ -366,12 +302,60 @@ class AliasAnalysis:
         else:
             self._link_others(op, kind, universe)
 
-    def _link_region_ends(self, op: Operation, values: Iterable[Value]) -> None:
-        given = self._of_all(values)
-        for region in op.regions:
+    def _link_regions(self, op: Operation, universe: _Universe) -> None:
+        branch = op.interface(RegionBranch)
+        assert branch is not None  # its kind
+        universe.read += self._of_all(read_by_control(op))
+        for end, _, edge in edges_with_ends(branch):
+            if end is not None and edge.forwarded is not None and edge.inputs:
+                given = end.operands[edge.forwarded.start : edge.forwarded.stop]
+                self._union_each(self._of_all(given), self._of_all(edge.inputs))
+        for region in op.regions:  # arguments that nothing is forwarded to: each is storage that is not known
             for block in region.blocks:
-                if block.last_op is not None and given:
-                    self._union_each(given, self._of_all(block.last_op.operands))
+                universe.external += [node for a in block.args if a not in self._nodes for node in self._of(a)]
+
+    def _link_end(self, op: Operation, universe: _Universe) -> None:
+        """The end of a function, or of a region."""
+        function = op.parent_op
+        if function is not None and function in universe.arguments:
+            returned = self._of_all(op.operands)
+            if function in universe.results:  # several returns, in a function of several blocks
+                self._union_each(universe.results[function], returned)
+            universe.results[function] = returned
+        elif region_branch_around(op) is not None:
+            universe.read += self._of_all(read_by_control(op))
+
+    def _link_effects(self, op: Operation, universe: _Universe) -> None:
+        """An operation that says what it does, and which of its results are storage that was there before."""
+        aliases, effects = op.interface(StorageAliases), op.interface(MemoryEffects)
+        known: set[int] = set()
+        for shown, base in aliases.storage_aliases() if aliases is not None else ():
+            nodes = self._nodes_of(shown, universe)
+            known.update(nodes)
+            if nodes:  # a vtensor is a copy
+                self._union_each(nodes, self._nodes_of(base, universe))
+        for kind, storage in effects.memory_effects() if effects is not None else ():
+            if storage is OUTSIDE:
+                universe.visible = True
+                continue
+            nodes = self._nodes_of(storage, universe)
+            if kind is EffectKind.READ:
+                universe.read += nodes
+            elif kind is EffectKind.ALLOCATE:
+                known.update(nodes)
+            else:
+                universe.written += nodes
+        unknown = [node for node in self._of_all(op.results) if node not in known]
+        for node in [*unknown[1:], *self._of_all(op.operands)] if unknown else ():
+            self._union(unknown[0], node)
+
+    def _nodes_of(self, what: Value | Element | NamedStorage, universe: _Universe) -> list[int]:
+        """The nodes of a value, of what it holds at an index or under a key, or of a named storage."""
+        if isinstance(what, Value):
+            return self._of(what)
+        if isinstance(what, NamedStorage):
+            return [self._name(universe, what.kind, what.name)]
+        return self._of_element(what)
 
     def _link_parameters(self, op: Operation, universe: _Universe) -> None:
         access = op.interface(ParameterAccess)
@@ -385,23 +369,6 @@ class AliasAnalysis:
         if not op.results:
             universe.read += self._of_all(op.operands)
             universe.written += [self._name(universe, "parameter", n) for n in access.parameter_writes()]
-
-    def _link_dictionary(self, op: Operation) -> None:
-        keys: tuple[str, ...] = op.attributes["keys"].value
-        ordered = [value for _, value in sorted(zip(keys, op.operands, strict=True), key=lambda entry: entry[0])]
-        self._union_each(self._of_all(ordered), self._of_all(op.results))
-
-    def _link_element(self, op: Operation) -> None:
-        container = op.operands[0].type
-        if isinstance(container, ListType):
-            elements, position = container.elements, op.attributes["index"].value
-        else:
-            assert isinstance(container, DictType)  # builtin.get_item
-            elements, position = container.values, container.keys.index(op.attributes["key"].value)
-        start = sum(map(self._count, elements[:position]))
-        taken = self._of_all(op.results)
-        if taken:
-            self._union_each(self._of(op.operands[0])[start : start + len(taken)], taken)
 
     def _link_others(self, op: Operation, kind: int, universe: _Universe) -> None:
         """An operation that is known only by its traits: what comes out may be anything that goes in."""
@@ -421,7 +388,12 @@ class AliasAnalysis:
 
     def _link_call(self, call: Operation, universe: _Universe) -> None:
         callee = self._callee(call)
-        operands, results = self._of_all(call.operands), self._of_all(call.results)
+        model = call.interface(CallLike)
+        assert model is not None  # its kind
+        arguments = model.call_arguments()
+        operands, results = self._of_all(arguments), self._of_all(call.results)
+        others = self._of_all(v for v in call.operands if v not in arguments) if call.operands != arguments else []
+        universe.read += others
         if callee is None:
             universe.opaque = True
             return
@@ -431,9 +403,8 @@ class AliasAnalysis:
             universe.external += results
             region = callee.regions[0]
             self._union_each(operands, self._of_all(region.block.args))
-            for block in region.blocks:
-                if isinstance(block.last_op, func.ReturnOp):
-                    self._union_each(results, self._of_all(block.last_op.operands))
+            for end in returns_of(region):
+                self._union_each(results, self._of_all(end.operands))
             return
         here: dict[int, int] = {}  # a class of the callee -> a node here
         interface = [*zip(other.arguments[callee], operands, strict=True)]
@@ -456,7 +427,7 @@ class AliasAnalysis:
         universe.written += written
         universe.opaque = universe.opaque or other.opaque
         universe.visible = universe.visible or other.visible
-        self._call_effects[call] = (read, written, other)
+        self._call_effects[call] = ([*read, *others], written, other)
 
     def _summarize(self, universe: _Universe) -> None:
         """Note what callers need, once: the interface is small beside what happens inside."""
@@ -474,7 +445,11 @@ class AliasAnalysis:
     def _link_callees(self, universe: _Universe, called: set[Operation]) -> None:
         """Callers first: merge the arguments of callees that a call here gives the same storage."""
         for function in universe.functions:
-            if function not in called and isinstance(function, func.FuncOp) and function.sym_name != "main":
+            if (
+                function not in called
+                and CallableLike in function.info.interfaces
+                and function is not self._functions.get("main")
+            ):
                 nodes = [*universe.arguments.get(function, ()), *universe.names.values()]
                 for node in nodes[1:]:
                     self._union(nodes[0], node)
@@ -484,7 +459,9 @@ class AliasAnalysis:
                 continue
             other = self._of_function[callee]
             theirs: dict[int, int] = {}  # a class here -> an argument of the callee
-            for ours, argument in zip(self._of_all(call.operands), other.arguments[callee], strict=True):
+            model = call.interface(CallLike)
+            assert model is not None  # its kind
+            for ours, argument in zip(self._of_all(model.call_arguments()), other.arguments[callee], strict=True):
                 self._union(theirs.setdefault(self._find(ours), argument), argument)
             for name, node in other.names.items():
                 ours = self._find(universe.names[name])
@@ -522,22 +499,24 @@ class AliasAnalysis:
     def _own_effects(self, op: Operation) -> Effects:
         """What `op` does itself."""
         kind = self._kinds[op.__class__]
-        if kind in (NOTHING, VIEW, COMBINE, DICT, TAKE, BRANCH, RETURN, IF, WHILE):
-            if kind == IF or isinstance(op, Branch):
-                return Effects(self._known(op.operands[:1]))
+        if kind in (NOTHING, VIEW):
             return NO_EFFECTS
-        if kind in (READS, FORWARD, YIELD):
+        if kind in (REGIONS, BRANCH):
+            reads = self._known(read_by_control(op))
+            return Effects(reads) if reads else NO_EFFECTS
+        if kind == END:
+            reads = self._known(op.operands) if region_branch_around(op) is not None else None
+            return Effects(reads) if reads else NO_EFFECTS
+        if kind in (READS, FORWARD):
             reads = self._known(op.operands)
             return Effects(reads) if reads else NO_EFFECTS
         if kind == INPLACE:
             return Effects(self._known(op.operands), self._known(op.operands[:1]))
-        if kind == FETCH:
-            return Effects(self._known(op.operands), visible=True)
         if kind == CALL:
             return self._effects_of_call(op)
         universe = self._universe_at(op)
-        if kind == FEED:
-            return Effects(self._roots([universe.names["feed", op.attributes["name"].value]]))
+        if kind == EFFECTS:
+            return self._stated_effects(op, universe)
         access = op.interface(ParameterAccess)
         if access is not None:
             names = universe.names
@@ -548,6 +527,21 @@ class AliasAnalysis:
             nodes = self._known([*op.operands, *op.results])
             return Effects(nodes, nodes)
         return Effects(self._known(op.operands), self._known(op.operands), opaque=True, visible=True)
+
+    def _stated_effects(self, op: Operation, universe: _Universe) -> Effects:
+        model = op.interface(MemoryEffects)
+        reads: list[int] = []
+        writes: list[int] = []
+        visible = False
+        for kind, storage in model.memory_effects() if model is not None else ():
+            if storage is OUTSIDE:
+                visible = True
+            elif kind is not EffectKind.ALLOCATE:
+                nodes = self._nodes.get(storage, ()) if isinstance(storage, Value) else [universe.names[storage]]
+                (reads if kind is EffectKind.READ else writes).extend(nodes)
+        if not (reads or writes or visible):
+            return NO_EFFECTS
+        return Effects(self._roots(reads), self._roots(writes), visible=visible)
 
     def _effects_of_call(self, call: Operation) -> Effects:
         known = self._call_effects.get(call)

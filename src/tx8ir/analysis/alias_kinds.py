@@ -9,21 +9,23 @@ import attrs
 
 from tx8ir.core import (
     Branch,
+    CallableLike,
+    CallLike,
     HasValueSemantics,
     Inplace,
+    MemoryEffects,
     Operation,
     ParameterAccess,
     Pure,
     ReadOnly,
+    RegionBranch,
+    StorageAliases,
     Terminator,
     ViewLike,
 )
-from tx8ir.dialects import builtin, func, pd, scf
+from tx8ir.dialects import builtin
 
-(
-    NOTHING, READS, INPLACE, VIEW, CALL, RETURN, IF, WHILE, YIELD, PARAMETER, FEED, FETCH, COMBINE,
-    DICT, TAKE, FORWARD, BRANCH, OPAQUE,
-) = range(18)  # fmt: skip
+NOTHING, READS, INPLACE, VIEW, CALL, END, REGIONS, PARAMETER, EFFECTS, FORWARD, BRANCH, OPAQUE = range(12)
 
 
 class Kinds(dict[type[Operation], int]):
@@ -32,27 +34,26 @@ class Kinds(dict[type[Operation], int]):
     __slots__ = ()
 
     def __missing__(self, cls: type[Operation]) -> int:
-        self[cls] = kind = _SPECIAL.get(cls, -1)
-        if kind < 0:
-            self[cls] = kind = _kind_by_traits(cls)
+        self[cls] = kind = _kind_of(cls)
         return kind
 
 
-_SPECIAL: Final[dict[type[Operation], int]] = {
-    func.CallOp: CALL, func.ReturnOp: RETURN, func.FuncOp: NOTHING, builtin.ModuleOp: NOTHING,
-    scf.IfOp: IF, scf.WhileOp: WHILE, scf.YieldOp: YIELD, scf.ConditionOp: YIELD,
-    pd.FeedOp: FEED, pd.FetchOp: FETCH, builtin.CombineOp: COMBINE, builtin.MakeDictOp: DICT,
-    builtin.SliceOp: TAKE, builtin.GetItemOp: TAKE, builtin.SplitOp: COMBINE,
-    builtin.ToTensorOp: READS, builtin.ToVTensorOp: READS,
-}  # fmt: skip
-
-
-SHARING: Final = frozenset((VIEW, INPLACE, PARAMETER, FEED, COMBINE, DICT, TAKE))
+SHARING: Final = frozenset((VIEW, INPLACE, PARAMETER))
 """Kinds whose results are storage that was there before."""
 
 
-def _kind_by_traits(cls: type[Operation]) -> int:
+def _kind_of(cls: type[Operation]) -> int:
     traits, interfaces = cls.info.traits, cls.info.interfaces
+    if cls is builtin.ModuleOp or CallableLike in interfaces:
+        return NOTHING
+    if cls in (builtin.ToTensorOp, builtin.ToVTensorOp):
+        return READS
+    if CallLike in interfaces:
+        return CALL
+    if RegionBranch in interfaces:
+        return REGIONS
+    if MemoryEffects in interfaces or StorageAliases in interfaces:
+        return EFFECTS
     if Inplace in traits:
         return INPLACE
     if ViewLike in interfaces:
@@ -65,9 +66,7 @@ def _kind_by_traits(cls: type[Operation]) -> int:
         return READS
     if Pure in traits or ReadOnly in traits:
         return FORWARD
-    if Terminator in traits:
-        return NOTHING
-    return OPAQUE
+    return END if Terminator in traits else OPAQUE
 
 
 @attrs.frozen

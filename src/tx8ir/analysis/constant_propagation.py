@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Block, Branch, DenseAttr, Fold, Operation, Program, Terminator, Value, VTensorType
-from tx8ir.dialects import cf, func, scf
+from tx8ir.core import (
+    Block,
+    Branch,
+    CallableLike,
+    CallLike,
+    DenseAttr,
+    Fold,
+    Operation,
+    Program,
+    Region,
+    RegionBranch,
+    Terminator,
+    Value,
+    VTensorType,
+)
+from tx8ir.core.ir.interfaces import operation_of
+from tx8ir.core.ir.region_branch import region_branch_around
 
 from .constants import constant_type, evaluate_constants, is_constant, is_evaluable, read_constant
+from .control_flow import deciding_operands
 from .effects import mutable_parameters
 from .symbols import is_public, referenced_symbols
 
@@ -57,19 +73,13 @@ class ConstantPropagation:
         self._work: deque[Operation] = deque()
         self._queued: set[Operation] = set()
         self._watchers: dict[Value, dict[Operation, None]] = defaultdict(dict)
-        self._functions: dict[str, func.FuncOp] = {}
+        self._functions: dict[str, Operation] = {}
         self._callers: dict[Operation, dict[Operation, None]] = defaultdict(dict)
         self._returned: dict[tuple[Operation, int], State] = {}
         if interprocedural and root is program.module:
-            self._functions = {op.sym_name: op for op in program.body if isinstance(op, func.FuncOp)}
-        self._visits: dict[type[Operation], Callable[[Any], None]] = {
-            scf.IfOp: self._visit_if,
-            scf.WhileOp: self._visit_while,
-            scf.ConditionOp: self._visit_condition,
-            scf.YieldOp: self._visit_yield,
-            func.CallOp: self._visit_call,
-            func.ReturnOp: self._visit_return,
-        }
+            self._functions = {
+                op.attributes["sym_name"].value: op for op in program.body if CallableLike in op.info.interfaces
+            }
 
     def is_constant(self, value: Value) -> bool:
         """Whether the value is made by a constant of the program."""
@@ -85,11 +95,13 @@ class ConstantPropagation:
         while self._work:
             op = self._work.popleft()
             self._queued.discard(op)
-            visit = self._visits.get(op.__class__)
-            if visit is not None:
-                visit(op)
+            interfaces = op.info.interfaces
+            if RegionBranch in interfaces:
+                self._visit_regions(op)
+            elif CallLike in interfaces:
+                self._visit_call(op)
             elif op.has_trait(Terminator):
-                self._visit_branch(op)
+                self._visit_end(op)
             else:
                 self._visit_other(op)
 
@@ -147,64 +159,86 @@ class ConstantPropagation:
             self._give_up(block.args)
             self._enter(block)
 
-    def _may_be(self, condition: Value, truth: bool) -> bool:
-        if condition not in self.known:
-            return False
-        state = self.known[condition]
-        return state is None or bool(state.array.reshape(-1)[0]) == truth
+    def _constants(self, op: Operation) -> list[DenseAttr | None] | None:
+        """For each operand of `op` that decides where control goes the constant that it is; None if one is unknown."""
+        operands = op.operands
+        constants: list[DenseAttr | None] = [None] * len(operands)
+        for index in deciding_operands(op):
+            value = operands[index]
+            if value not in self.known:
+                return None
+            constants[index] = _attribute(value, self.known[value])
+        return constants
+
+    def _visit_end(self, op: Operation) -> None:
+        """A terminator."""
+        around = region_branch_around(op)
+        function = op.parent_op
+        if op.successors:
+            self._visit_branch(op)
+        elif around is not None:
+            self._take_edges(op, around[0], around[1])
+        elif function is not None and CallableLike in function.info.interfaces:
+            self._visit_return(op, function)
 
     def _visit_branch(self, op: Operation) -> None:
-        """Any other terminator."""
         branch = op.interface(Branch)
         if branch is None:
             self._enter_unknown(op.successors)
             return
-        for index, block in enumerate(op.successors):
-            if isinstance(op, cf.CondBranchOp) and not self._may_be(op.condition, index == 0):
-                continue
+        constants = self._constants(op)
+        for index in branch.possible_successors(constants) if constants is not None else ():
+            block = op.successors[index]
             self._enter(block)
             self._join_all(block.args, branch.successor_operands(index))
 
-    def _visit_if(self, op: scf.IfOp) -> None:
-        for truth, region in ((True, op.then_region), (False, op.else_region)):
-            if self._may_be(op.condition, truth) and len(region):
-                self._enter(region.block)
+    def _visit_regions(self, op: Operation) -> None:
+        branch = op.interface(RegionBranch)
+        assert branch is not None  # its class has one
+        self._take_edges(op, branch, None)
 
-    def _visit_while(self, op: scf.WhileOp) -> None:
-        self._enter(op.before.block)
-        self._join_all(op.before.block.args, op.inits)
+    def _take_edges(self, op: Operation, branch: RegionBranch, source: Region | None) -> None:
+        """Learn where control may go from a source, with the operands of `op`."""
+        constants = self._constants(op)
+        if constants is None:
+            return
+        operands = op.operands
+        edges = list(branch.possible_edges(source, constants))
+        left_out: set[Region] = set()
+        while edges:
+            target, forwarded, inputs = edges.pop()
+            if target is None:
+                taken = operation_of(branch).results
+            elif len(target):
+                self._enter(target.blocks[0])
+                taken = target.blocks[0].args
+            else:  # control goes on at once
+                if target not in left_out:
+                    left_out.add(target)
+                    edges += branch.region_edges(target)
+                continue
+            self._give_up(taken[: len(taken) - len(inputs)])
+            if forwarded:
+                self._join_all(inputs, operands[forwarded.start : forwarded.stop])
 
-    def _visit_condition(self, op: scf.ConditionOp) -> None:
-        loop = op.parent_op
-        assert isinstance(loop, scf.WhileOp)  # verified
-        if self._may_be(op.condition, True):
-            self._enter(loop.after.block)
-            self._join_all(loop.after.block.args, op.values)
-        if self._may_be(op.condition, False):
-            self._join_all(loop.results, op.values)
-
-    def _visit_yield(self, op: scf.YieldOp) -> None:
-        around = op.parent_op
-        assert around is not None  # verified
-        self._join_all(around.before.block.args if isinstance(around, scf.WhileOp) else around.results, op.values)
-
-    def _visit_call(self, op: func.CallOp) -> None:
-        callee = self._functions.get(op.callee.value)
-        if callee is None:
+    def _visit_call(self, op: Operation) -> None:
+        call = op.interface(CallLike)
+        assert call is not None  # its class has one
+        callee = self._functions.get(call.callee_symbol())
+        callable_ = callee.interface(CallableLike) if callee is not None else None
+        if callee is None or callable_ is None:
             self._give_up(op.results)
             return
         self._callers[callee][op] = None
-        self._enter(callee.body.block)
-        self._join_all(callee.body.block.args, op.operands)
+        entry = callable_.callable_region().block
+        self._enter(entry)
+        self._join_all(entry.args, call.call_arguments())
         for index, result in enumerate(op.results):
             if (callee, index) in self._returned:
                 self._join(result, self._returned[callee, index])
 
-    def _visit_return(self, op: func.ReturnOp) -> None:
-        function = op.parent_op
-        if not isinstance(function, func.FuncOp):
-            return
-        for index, value in enumerate(op.values):
+    def _visit_return(self, op: Operation, function: Operation) -> None:
+        for index, value in enumerate(op.operands):
             if value not in self.known:
                 continue
             key, state = (function, index), self.known[value]
@@ -263,14 +297,15 @@ class ConstantPropagation:
         return False
 
 
-def _only_called(program: Program, functions: Mapping[str, func.FuncOp]) -> set[Operation]:
+def _only_called(program: Program, functions: Mapping[str, Operation]) -> set[Operation]:
     """Those of `functions` that nothing reaches but calls in the program."""
     if not functions:
         return set()
     calls: dict[str, int] = defaultdict(int)
     for op in program.module.walk():
-        if isinstance(op, func.CallOp):
-            calls[op.callee.value] += 1
+        call = op.interface(CallLike)
+        if call is not None:
+            calls[call.callee_symbol()] += 1
     references = referenced_symbols(program.module)
     found: list[Operation] = [
         function

@@ -1,20 +1,24 @@
-"""Where control flow takes values, and an order of the blocks of a region in which every cycle is one stretch."""
+"""Where control flow takes values, and orders of blocks and regions in which every cycle is one stretch."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import Final
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from tx8ir.core import Block, Operation, Region, Value
-from tx8ir.dialects import scf
+from tx8ir.core import Block, Branch, Operation, Region, RegionBranch, Value
+from tx8ir.core.ir.interfaces import operation_of
+from tx8ir.core.ir.region_branch import edges_from
 
 from .call_graph import components_callees_first
 
+NodeT = TypeVar("NodeT", bound=Hashable)
+
 
 @attrs.frozen
-class Given:
+class Forwarded:
     """What becomes of one operand.
 
     Attributes:
@@ -27,59 +31,105 @@ class Given:
     way: int = 0
 
 
-_USED: Final = Given()
+_USED: Final = Forwarded()
 
 
-def values_given(op: Operation) -> list[Given]:
+def forwarded_operands(op: Operation) -> list[Forwarded]:
     """For each operand of `op` what control flow makes of it. O(operands)."""
-    parent = op.parent_op
-    if isinstance(op, scf.WhileOp):
-        return [Given((argument,)) for argument in op.before.block.args]
-    if isinstance(op, scf.ConditionOp) and isinstance(parent, scf.WhileOp):
-        return [_USED, *map(Given, zip(parent.after.block.args, parent.results, strict=True))]
-    if isinstance(op, scf.YieldOp) and isinstance(parent, scf.IfOp):
-        return [Given((result,)) for result in parent.results]
-    if isinstance(op, scf.YieldOp) and isinstance(parent, scf.WhileOp):
-        return [Given((argument,)) for argument in parent.before.block.args]
-    found = [Given((a,), way) for way, block in enumerate(op.successors) for a in block.args]
-    return [_USED] * (len(op.operands) - len(found)) + found  # the operands of successors are the last ones, in order
+    found = [_USED] * len(op.operands)
+    if op.successors:
+        branch = op.interface(Branch)
+        start = len(found)
+        for index in reversed(range(len(op.successors)) if branch is not None else ()):
+            block = op.successors[index]
+            start -= len(block.args)
+            found[start : start + len(block.args)] = [Forwarded((a,), index) for a in block.args]
+        return found
+    for way, edge in enumerate(edges_from(op)):
+        if edge.forwarded is None:
+            continue
+        for index, target in zip(edge.forwarded, edge.inputs, strict=True):
+            other = found[index]
+            found[index] = Forwarded((*other.targets, target), other.way if other.targets else way)
+    return found
 
 
-def is_condition(op: Operation, index: int) -> bool:
-    """Whether operand `index` decides where control flow goes."""
-    return index == 0 and (isinstance(op, (scf.IfOp, scf.ConditionOp)) or len(op.successors) > 1)
+def deciding_operands(op: Operation) -> Sequence[int]:
+    """The operands that control flow reads and does not pass on: a condition, a bound of a loop. O(operands).
+
+    None for an operation that is no branch, no `RegionBranch` and not the end of one of its regions.
+    """
+    if op.successors:
+        branch = op.interface(Branch)
+        passed = sum(len(branch.successor_operands(i)) for i in range(len(op.successors))) if branch is not None else 0
+        return range(len(op.operands) - passed if branch is not None else 0)
+    edges = edges_from(op)
+    if not edges:
+        return ()
+    ranges = {edge.forwarded for edge in edges if edge.forwarded}
+    return [index for index in range(len(op.op_operands)) if not any(index in forwarded for forwarded in ranges)]
+
+
+def read_by_control(op: Operation) -> Sequence[Value]:
+    """The values of `deciding_operands`."""
+    operands = op.operands
+    return [operands[index] for index in deciding_operands(op)] if operands else ()
+
+
+def region_order(branch: RegionBranch) -> list[WtoEntry[Region]]:
+    """The regions that control may enter, each behind those it is entered from, but for what a cycle goes back to."""
+    entered = [edge.target for edge in branch.region_edges(None) if edge.target is not None]
+    regions = operation_of(branch).regions
+    if len(regions) == 1 and entered:
+        cycles = any(edge.target is regions[0] for edge in branch.region_edges(regions[0]))
+        return [WtoEntry(regions[0], cycles, int(cycles))]
+    edges = {r: [e.target for e in branch.region_edges(r) if e.target is not None] for r in regions}
+    ranked = _reverse_postorder([r for r in regions if r in entered], edges)
+    return _weak_topological_order(ranked, edges)
+
+
+def is_choice(op: Operation) -> bool:
+    """Whether control enters at most one region of `op`, once, and then leaves."""
+    branch = op.interface(RegionBranch) if op.regions else None
+    return branch is not None and all(e.target is None for region in op.regions for e in branch.region_edges(region))
+
+
+def is_loop(op: Operation) -> bool:
+    """Whether control may enter a region of `op` again and again."""
+    branch = op.interface(RegionBranch) if op.regions else None
+    return branch is not None and any(entry.heads_cycle for entry in region_order(branch))
 
 
 @attrs.frozen
-class Stop:
-    """A block in an order of blocks.
+class WtoEntry(Generic[NodeT]):
+    """A block or region in an order of them.
 
     Attributes:
-        block: the block.
+        node: the block or region.
         heads_cycle: a cycle starts with it.
         ends: how many cycles end with it.
     """
 
-    block: Block
+    node: NodeT
     heads_cycle: bool
     ends: int
 
 
 @attrs.frozen
 class _Cycle:
-    """A strongly connected component; its first block dominates the others, if any does."""
+    """A strongly connected component; its first node dominates the others, if any does."""
 
-    blocks: list[Block]
+    nodes: list[Any]
 
 
 @attrs.frozen
 class _Scope:
-    """Blocks to be put into order, with the edges between them only."""
+    """Nodes to be put into order, with the edges between them only."""
 
-    blocks: list[Block]
+    nodes: list[Any]
 
 
-def weak_topological_order(region: Region) -> list[Stop]:
+def weak_topological_order(region: Region) -> list[WtoEntry[Block]]:
     """The blocks that the entry reaches, so that each edge leads forward, or from inside a cycle to its first block.
 
     Cycles are stretches of the order, and nest. A block comes behind those that dominate it.
@@ -89,48 +139,60 @@ def weak_topological_order(region: Region) -> list[Stop]:
     """
     blocks = region.blocks
     if len(blocks) == 1:
-        return [Stop(blocks[0], False, 0)]
-    rank = {block: i for i, block in enumerate(_reverse_postorder(blocks[0]))}
-    order: list[tuple[Block, bool]] = []
-    ends: Counter[Block] = Counter()
-    work: list[Block | _Cycle | _Scope | None] = [_Scope(list(rank))]
+        return [WtoEntry(blocks[0], False, 0)]
+    edges = {block: block.successors for block in blocks}
+    return _weak_topological_order(_reverse_postorder(blocks[:1], edges), edges)
+
+
+def _weak_topological_order(nodes: Sequence[NodeT], edges: Mapping[NodeT, Sequence[NodeT]]) -> list[WtoEntry[NodeT]]:
+    """The order of nodes that are given in reverse postorder."""
+    rank = {node: i for i, node in enumerate(nodes)}
+    order: list[tuple[NodeT, bool]] = []
+    ends: Counter[NodeT] = Counter()
+    work: list[NodeT | _Cycle | _Scope | None] = [_Scope(list(rank))]
     while work:
         item = work.pop()
-        if item is None:  # behind the last block of a cycle
+        if item is None:  # behind the last node of a cycle
             ends[order[-1][0]] += 1
-        elif isinstance(item, Block):
-            order.append((item, False))
         elif isinstance(item, _Cycle):
-            order.append((item.blocks[0], True))
-            work += [None, _Scope(item.blocks[1:])]
+            order.append((item.nodes[0], True))
+            work += [None, _Scope(item.nodes[1:])]
+        elif isinstance(item, _Scope):
+            work += _components(item.nodes, edges, rank)
         else:
-            work += _components(item.blocks, rank)
-    return [Stop(block, heads_cycle, ends[block]) for block, heads_cycle in order]
+            order.append((item, False))
+    return [WtoEntry(node, heads_cycle, ends[node]) for node, heads_cycle in order]
 
 
-def _components(scope: list[Block], rank: dict[Block, int]) -> list[Block | _Cycle]:
+def _components(
+    scope: list[NodeT], edges: Mapping[NodeT, Sequence[NodeT]], rank: Mapping[NodeT, int]
+) -> list[NodeT | _Cycle]:
     """The strongly connected components of a scope, the last ones first."""
     inside = set(scope)
-    edges = {block: [s for s in block.successors if s in inside] for block in scope}
-    found: list[Block | _Cycle] = []
-    for component in components_callees_first(edges):
-        is_cycle = len(component) > 1 or component[0] in edges[component[0]]
+    within = {node: [s for s in edges[node] if s in inside] for node in scope}
+    found: list[NodeT | _Cycle] = []
+    for component in components_callees_first(within):
+        is_cycle = len(component) > 1 or component[0] in within[component[0]]
         found.append(_Cycle(sorted(component, key=rank.__getitem__)) if is_cycle else component[0])
     return found
 
 
-def _reverse_postorder(entry: Block) -> list[Block]:
-    """The blocks that are reached, in an order in which a block comes behind those that dominate it."""
-    found: list[Block] = []
-    seen = {entry}
-    stack = [(entry, iter(entry.successors))]
-    while stack:
-        block, successors = stack[-1]
-        following = next((s for s in successors if s not in seen), None)
-        if following is None:
-            found.append(block)
-            stack.pop()
-        else:
-            seen.add(following)
-            stack.append((following, iter(following.successors)))
+def _reverse_postorder(entries: Sequence[NodeT], edges: Mapping[NodeT, Sequence[NodeT]]) -> list[NodeT]:
+    """The nodes that are reached, in an order in which a node comes behind those that dominate it."""
+    found: list[NodeT] = []
+    seen: set[NodeT] = set()
+    for entry in entries:
+        if entry in seen:
+            continue
+        seen.add(entry)
+        stack = [(entry, iter(edges[entry]))]
+        while stack:
+            node, successors = stack[-1]
+            following = next((s for s in successors if s not in seen), None)
+            if following is None:
+                found.append(node)
+                stack.pop()
+            else:
+                seen.add(following)
+                stack.append((following, iter(edges[following])))
     return found[::-1]

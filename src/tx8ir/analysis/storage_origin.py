@@ -1,7 +1,7 @@
 """Where the tensors of a function are: which storage, seen through which views; and which storages a function owns.
 
 A *root* is a tensor that stands for a storage of its own: a copy (`to_tensor`), the result of a call that allocates it,
-or a *moved* tensor: one that control flow chooses between several (a result of `scf.if`, an argument of a loop or of a
+or a *moved* tensor: one that control flow chooses between several (a result of a choice, an argument of a loop or of a
 block), none of which is used any more once it is chosen. Every other tensor whose place is known leads back to a root
 through views and through control flow that gives the same place on every way.
 
@@ -19,11 +19,30 @@ from typing import Final, cast
 
 import attrs
 
-from tx8ir.core import Block, Branch, Operation, TensorType, Value, ViewLike
-from tx8ir.dialects import builtin, func, pd, scf
+from tx8ir.core import (
+    Block,
+    Branch,
+    CallLike,
+    EffectKind,
+    InPlaceUpdate,
+    MemoryEffects,
+    Operation,
+    OpOperand,
+    ParameterAccess,
+    RegionBranch,
+    StorageAliases,
+    TensorType,
+    Terminator,
+    Value,
+    ViewLike,
+)
+from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.opdef.operand_fields import accepts_operand
+from tx8ir.dialects import builtin, func
 
 from .alias import AliasAnalysis
-from .control_flow import Given, values_given, weak_topological_order
+from .control_flow import Forwarded, forwarded_operands, region_order, weak_topological_order
+from .forwarding import can_carry
 
 _NEVER: Final = 1 << 60
 """The position of what nothing in the function comes behind."""
@@ -75,7 +94,7 @@ class Storage:
     """
 
     position: int
-    writes: list[pd.InplaceOp] = attrs.field(factory=list[pd.InplaceOp])
+    writes: list[Operation] = attrs.field(factory=list[Operation])
     last_write: tuple[int, int] = (-1, 0)
     last_use: int = -1
     first_escape: int = _NEVER
@@ -92,13 +111,15 @@ class _Passing:
     position: int
     loop: int
     op: Operation
-    given: Given
+    given: Forwarded
 
 
 class _Kind(enum.Enum):
     """What operations of a class do with tensors."""
 
     OTHER = enum.auto()
+    END = enum.auto()
+    EFFECTS = enum.auto()
     COPY = enum.auto()
     VIEW = enum.auto()
     READER = enum.auto()
@@ -113,19 +134,24 @@ class _Kinds(dict[type[Operation], _Kind]):
     __slots__ = ()
 
     def __missing__(self, cls: type[Operation]) -> _Kind:
+        traits, interfaces = cls.info.traits, cls.info.interfaces
         kind = _Kind.OTHER
         if cls is builtin.ToTensorOp:
             kind = _Kind.COPY
-        elif cls in (builtin.ToVTensorOp, builtin.SetParameterOp, pd.FetchOp):
+        elif cls is builtin.ToVTensorOp or ParameterAccess in interfaces:
             kind = _Kind.READER
-        elif issubclass(cls, pd.InplaceOp):
+        elif InPlaceUpdate in interfaces:
             kind = _Kind.WRITER
-        elif cls is func.CallOp:
+        elif CallLike in interfaces:
             kind = _Kind.CALL
-        elif cls in (scf.IfOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp) or Branch in cls.info.interfaces:
+        elif RegionBranch in interfaces or Branch in interfaces:
             kind = _Kind.CONTROL
-        elif ViewLike in cls.info.interfaces:
+        elif ViewLike in interfaces:
             kind = _Kind.VIEW
+        elif MemoryEffects in interfaces:
+            kind = _Kind.EFFECTS
+        elif Terminator in traits:
+            kind = _Kind.END
         self[cls] = kind
         return kind
 
@@ -147,6 +173,7 @@ class Places:
 
     def __init__(self, function: func.FuncOp, analysis: Callable[[], AliasAnalysis]) -> None:
         self._analysis = analysis
+        self._function = function
         self.places: dict[Value, Place | None] = {}
         self.owned: dict[Value, Storage] = {}
         self._positions: dict[Value, int] = {}  # of roots, and of values that may become moved tensors
@@ -154,7 +181,7 @@ class Places:
         self._incoming: dict[Value, list[_Passing]] = {}
         self._views: dict[Value, list[Operation]] = {}
         self._uses: list[tuple[Value, int, bool]] = []  # reads, and whether as a tensor
-        self._writes: list[tuple[pd.InplaceOp, int, int]] = []
+        self._writes: list[tuple[Operation, int, int]] = []
         self._escapes: list[tuple[Value, int]] = []
         self._passed: list[_Passing] = []
         self._kinds = _Kinds()
@@ -184,12 +211,12 @@ class Places:
     def _scan(self, function: func.FuncOp) -> None:
         for argument in function.body.block.args:
             self.places[argument] = None
-        stops = weak_topological_order(function.body)
+        order = weak_topological_order(function.body)
         work: list[Callable[[], None] | Operation | None] = []
-        for stop in reversed(stops):
-            work += [self._end_loop] * stop.ends
-            work += [stop.block.first_op, lambda block=stop.block: self._arguments(block)]
-            work += [self._start_loop] * stop.heads_cycle
+        for entry in reversed(order):
+            work += [self._end_loop] * entry.ends
+            work += [entry.node.first_op, lambda block=entry.node: self._arguments(block)]
+            work += [self._start_loop] * entry.heads_cycle
         while work:
             item = work.pop()
             if item is None:
@@ -212,14 +239,14 @@ class Places:
         self._operands(op)
         start = self._at
         blocks = [block for region in op.regions for block in region.blocks]
-        if isinstance(op, scf.IfOp) and not self._opaque:
+        branch = op.interface(RegionBranch)
+        if branch is not None and not self._opaque and can_carry(branch):
             work.append(lambda: self._results(op, start))
-            work += [block.first_op for block in reversed(blocks)]
-        elif isinstance(op, scf.WhileOp) and not self._opaque:
-            work += [lambda: self._results(op, start), self._end_loop]
-            for block, limit in ((op.after.block, start), (op.before.block, None)):
-                work += [block.first_op, lambda block=block, limit=limit: self._arguments(block, limit)]
-            work.append(self._start_loop)
+            for entry in reversed(region_order(branch)):
+                work += [self._end_loop] * entry.ends
+                for block in entry.node.blocks:
+                    work += [block.first_op, lambda block=block: self._arguments(block, start)]
+                work += [self._start_loop] * entry.heads_cycle
         else:
             for value in (*op.results, *(argument for block in blocks for argument in block.args)):
                 self.places[value] = None
@@ -295,7 +322,7 @@ class Places:
         elif kind is _Kind.READER or kind is _Kind.COPY:
             self._uses += [(use.value, self._at, False) for use in uses]
         elif kind is _Kind.WRITER:
-            self._writes.append((cast(pd.InplaceOp, op), self._at, self._loop))
+            self._writes.append((op, self._at, self._loop))
             self._uses += [(use.value, self._at, False) for use in uses if use.index]
         elif kind is _Kind.CALL:
             analysis = self._analysis()
@@ -305,18 +332,26 @@ class Places:
                     self._uses.append((use.value, self._at, True))
                 else:
                     self._escapes.append((use.value, self._at))
-        elif kind is _Kind.CONTROL:
-            given = values_given(op)
+        elif kind is _Kind.CONTROL or (kind is _Kind.END and region_branch_around(op) is not None):
+            given = forwarded_operands(op)
             for use in uses:
-                self._pass_on(op, use.value, given[use.index])
+                self._pass_on(op, use, given[use.index])
+        elif kind is _Kind.EFFECTS:
+            read = only_read(op)
+            for use in uses:
+                if use.value in read:
+                    self._uses.append((use.value, self._at, not takes_value(use)))
+                else:
+                    self._escapes.append((use.value, self._at))
         else:
-            position = _NEVER if isinstance(op, func.ReturnOp) else self._at
-            self._escapes += [(use.value, position) for use in uses]
+            returns = kind is _Kind.END and op.parent_op is self._function and not op.successors
+            self._escapes += [(use.value, _NEVER if returns else self._at) for use in uses]
 
-    def _pass_on(self, op: Operation, value: Value, given: Given) -> None:
+    def _pass_on(self, op: Operation, use: OpOperand, given: Forwarded) -> None:
         """A use by control flow."""
+        value = use.value
         if not given.targets:
-            self._uses.append((value, self._at, False))  # a condition
+            self._uses.append((value, self._at, not takes_value(use)))  # a condition
             return
         noted = _Passing(value, self._at, self._loop, op, given)
         self._passed.append(noted)
@@ -485,6 +520,21 @@ class Places:
                 if storage is not None:
                     work += self._targets(storage)
             work += self._place(value, None)
+
+
+def takes_value(use: OpOperand) -> bool:
+    """Whether a vtensor may stand where a tensor is used."""
+    return accepts_operand(use.owner, use.index, cast(TensorType, use.value.type).to_vtensor())
+
+
+def only_read(op: Operation) -> set[Value]:
+    """The operands that an operation with `MemoryEffects` reads, and does nothing else with."""
+    model, aliases = op.interface(MemoryEffects), op.interface(StorageAliases)
+    effects = model.memory_effects() if model is not None else ()
+    others = {effect.storage for effect in effects if effect.kind is not EffectKind.READ}
+    shown = {base for _, base in aliases.storage_aliases()} if aliases is not None else set[object]()
+    results = [v for v in op.results if isinstance(v.type, TensorType) and v not in others]
+    return set() if results else {value for value in op.operands if value not in others and value not in shown}
 
 
 _UNKNOWN: Final = Place(cast(Value, None))

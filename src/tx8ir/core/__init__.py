@@ -59,6 +59,7 @@ from .context import Dialect, IrContext, UnregisteredOp, default_context
 from .errors import InvalidTypeError, IrError, ParseError, UnsupportedError, VerifyError
 from .ir.block import Block, Region
 from .ir.builder import Builder, detached, insert_here
+from .ir.calls import CallableLike, CallLike
 from .ir.interfaces import (
     Branch,
     Compute,
@@ -68,13 +69,25 @@ from .ir.interfaces import (
     InferTypes,
     Interface,
     InterfaceError,
-    MemoryEffects,
     Model,
     ParameterAccess,
     SymbolUser,
     ViewLike,
 )
+from .ir.memory import (
+    OUTSIDE,
+    EffectKind,
+    Element,
+    InPlaceForm,
+    InPlaceUpdate,
+    MemoryEffect,
+    MemoryEffects,
+    NamedStorage,
+    Snapshot,
+    StorageAliases,
+)
 from .ir.operation import Operation, OpInfo
+from .ir.region_branch import LoopLike, RegionBranch, RegionEdge, verify_forwarding
 from .ir.traits import (
     Commutative,
     ConstantLike,
@@ -194,7 +207,22 @@ __all__ = [
     "MappedTensor",
     "MissingFileError",
     "Grad",
+    "MemoryEffect",
     "MemoryEffects",
+    "NamedStorage",
+    "OUTSIDE",
+    "EffectKind",
+    "Element",
+    "InPlaceForm",
+    "InPlaceUpdate",
+    "Snapshot",
+    "StorageAliases",
+    "LoopLike",
+    "RegionBranch",
+    "RegionEdge",
+    "verify_forwarding",
+    "CallableLike",
+    "CallLike",
     "ViewLike",
     "Model",
     "NamedLocation",

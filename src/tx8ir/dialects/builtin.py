@@ -13,7 +13,9 @@ from tx8ir.core.attrs.types import DictType, ListType, RankedTensor, TensorType,
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Region
+from tx8ir.core.ir.builder import insert_here
 from tx8ir.core.ir.interfaces import Compute, Fold, InferTypes, ParameterAccess
+from tx8ir.core.ir.memory import Element, Snapshot, StorageAliases
 from tx8ir.core.ir.operation import create_unchecked
 from tx8ir.core.ir.traits import ConstantLike, IsolatedFromAbove, NoTerminator, Pure, ReadOnly, SymbolTable
 from tx8ir.core.ir.value import Value
@@ -85,7 +87,7 @@ class ConstantOp(Op, Compute, Fold, InferTypes, Sampled, name="builtin.constant"
         return self.value
 
 
-class GetParameterOp(Op, ParameterAccess, name="builtin.get_parameter", traits=(ReadOnly,)):
+class GetParameterOp(Op, ParameterAccess, Snapshot, name="builtin.get_parameter", traits=(ReadOnly,)):
     """The variable `name` of the program's store: a vtensor is a snapshot of it, a tensor shares its storage."""
 
     parameter: str = attribute(name="name", doc="the name of the variable")
@@ -96,6 +98,10 @@ class GetParameterOp(Op, ParameterAccess, name="builtin.get_parameter", traits=(
 
     def parameter_writes(self) -> Mapping[str, Type]:
         return {self.parameter: self.out.type} if isinstance(self.out.type, TensorType) else {}
+
+    def snapshot(self) -> Value:
+        type = _ranked(self.out.type).to_vtensor()
+        return insert_here(GetParameterOp.create((), [type], self.attributes)).results[0]
 
 
 class SetParameterOp(Op, ParameterAccess, name="builtin.set_parameter"):
@@ -143,7 +149,7 @@ class SetCombineParameterOp(Op, ParameterAccess, name="builtin.set_combine_param
         return dict(zip(self.parameters, _elements(self.values.type), strict=True))
 
 
-class CombineOp(Op, Compute, InferTypes, name="builtin.combine", traits=(Pure,)):
+class CombineOp(Op, Compute, InferTypes, StorageAliases, name="builtin.combine", traits=(Pure,)):
     """A list of the operands, in order."""
 
     inputs: VariadicOperand = variadic_operand(doc="of any types")
@@ -155,8 +161,11 @@ class CombineOp(Op, Compute, InferTypes, name="builtin.combine", traits=(Pure,))
     def compute(self, *inputs: Any) -> Any:
         return inputs
 
+    def storage_aliases(self) -> Sequence[tuple[Element, Value]]:
+        return [(Element(self.out, index), value) for index, value in enumerate(self.inputs)]
 
-class SliceOp(Op, Compute, Fold, InferTypes, name="builtin.slice", traits=(Pure,)):
+
+class SliceOp(Op, Compute, Fold, InferTypes, StorageAliases, name="builtin.slice", traits=(Pure,)):
     """The element at `index` of a list."""
 
     x: Operand = operand((ListType,))
@@ -172,12 +181,15 @@ class SliceOp(Op, Compute, Fold, InferTypes, name="builtin.slice", traits=(Pure,
     def compute(self, x: Any) -> Any:
         return x[self.index]
 
+    def storage_aliases(self) -> Sequence[tuple[Value, Element]]:
+        return [(self.out, Element(self.x, self.index))]
+
     def fold(self, operands: Sequence[Attribute | None]) -> Value | None:
         made = self.x.defining_op
         return made.operands[self.index] if isinstance(made, CombineOp) else None
 
 
-class SplitOp(Op, Compute, InferTypes, name="builtin.split", traits=(Pure,)):
+class SplitOp(Op, Compute, InferTypes, StorageAliases, name="builtin.split", traits=(Pure,)):
     """All elements of a list, in order."""
 
     x: Operand = operand((ListType,))
@@ -189,8 +201,11 @@ class SplitOp(Op, Compute, InferTypes, name="builtin.split", traits=(Pure,)):
     def compute(self, x: Any) -> Any:
         return x[0] if len(self.outputs) == 1 else x
 
+    def storage_aliases(self) -> Sequence[tuple[Value, Element]]:
+        return [(value, Element(self.x, index)) for index, value in enumerate(self.outputs)]
 
-class MakeDictOp(Op, Compute, InferTypes, name="builtin.make_dict", traits=(Pure,)):
+
+class MakeDictOp(Op, Compute, InferTypes, StorageAliases, name="builtin.make_dict", traits=(Pure,)):
     """A dictionary of the operands, under `keys` in the same order."""
 
     inputs: VariadicOperand = variadic_operand(doc="of any types")
@@ -208,8 +223,11 @@ class MakeDictOp(Op, Compute, InferTypes, name="builtin.make_dict", traits=(Pure
     def compute(self, *inputs: Any) -> Any:
         return dict(zip(self.keys, inputs, strict=True))
 
+    def storage_aliases(self) -> Sequence[tuple[Element, Value]]:
+        return [(Element(self.out, key), value) for key, value in zip(self.keys, self.inputs, strict=True)]
 
-class GetItemOp(Op, Compute, Fold, InferTypes, name="builtin.get_item", traits=(Pure,)):
+
+class GetItemOp(Op, Compute, Fold, InferTypes, StorageAliases, name="builtin.get_item", traits=(Pure,)):
     """What a dictionary holds under `key`."""
 
     x: Operand = operand((DictType,))
@@ -224,6 +242,9 @@ class GetItemOp(Op, Compute, Fold, InferTypes, name="builtin.get_item", traits=(
 
     def compute(self, x: Any) -> Any:
         return x[self.key]
+
+    def storage_aliases(self) -> Sequence[tuple[Value, Element]]:
+        return [(self.out, Element(self.x, self.key))]
 
     def fold(self, operands: Sequence[Attribute | None]) -> Value | None:
         made = self.x.defining_op

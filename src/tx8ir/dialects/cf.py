@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from tx8ir.core.attrs.attributes import Attribute
+from tx8ir.core.attrs.dense import DenseAttr
 from tx8ir.core.attrs.types import RankedTensor, Type, i1
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
@@ -10,6 +14,7 @@ from tx8ir.core.ir.interfaces import Branch
 from tx8ir.core.ir.operation import Operation
 from tx8ir.core.ir.traits import Terminator
 from tx8ir.core.ir.value import Value
+from tx8ir.core.opdef.definition import SEGMENTS
 from tx8ir.core.opdef.fields import Operand, VariadicOperand, operand, successor, variadic_operand
 from tx8ir.core.opdef.op import Op
 
@@ -17,6 +22,11 @@ from tx8ir.core.opdef.op import Op
 def tensor_of_one_i1(type: Type) -> bool:
     """Whether a value of `type` decides a branch: one element of i1, of any rank."""
     return isinstance(type, RankedTensor) and type.element is i1 and type.is_static and type.num_elements == 1
+
+
+def truth_of(constant: Attribute | None) -> bool | None:
+    """What a condition is that is known to be a constant; None when it is not known."""
+    return bool(constant.value.reshape(-1)[0]) if isinstance(constant, DenseAttr) else None
 
 
 class BranchOp(Op, Branch, name="cf.br", traits=(Terminator,)):
@@ -43,6 +53,14 @@ class CondBranchOp(Op, Branch, name="cf.cond_br", traits=(Terminator,)):
 
     def successor_operands(self, index: int) -> tuple[Value, ...]:
         return self.false_operands if index else self.true_operands
+
+    def possible_successors(self, operands: Sequence[Attribute | None]) -> Sequence[int]:
+        truth = truth_of(operands[0])
+        return (0, 1) if truth is None else (0,) if truth else (1,)
+
+    def set_successor_operands(self, operands: Sequence[Sequence[Value]]) -> None:
+        self.set_operands([self.condition, *operands[0], *operands[1]])
+        self.set_attribute(SEGMENTS, (1, *map(len, operands)))
 
     def verify_op(self) -> None:
         verify_edges(self)

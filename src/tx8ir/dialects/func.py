@@ -11,9 +11,11 @@ from tx8ir.core.attrs.types import FunctionType, TupleType, Type
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Block, Region
+from tx8ir.core.ir.calls import CallableLike, CallLike
 from tx8ir.core.ir.interfaces import SymbolUser
 from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.traits import IsolatedFromAbove, Symbol, Terminator
+from tx8ir.core.ir.value import Value
 from tx8ir.core.opdef.fields import (
     VariadicOperand,
     VariadicResult,
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from tx8ir.core.text.printer import Printer
 
 
-class FuncOp(Op, name="func.func", traits=(IsolatedFromAbove, Symbol)):
+class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symbol)):
     """A function. Its entry block takes the inputs of `function_type`; made without a body, it gets an empty one."""
 
     sym_name: str = attribute(doc="the symbol it is called by")
@@ -43,6 +45,9 @@ class FuncOp(Op, name="func.func", traits=(IsolatedFromAbove, Symbol)):
         if len(self.body) == 1 and not self.body.block.args and self.body.block.first_op is None:
             for type in self.function_type.inputs:
                 self.body.block.add_argument(type)
+
+    def callable_region(self) -> Region:
+        return self.body
 
     def verify_op(self) -> None:
         inputs, results = self.function_type.inputs, self.function_type.results
@@ -135,12 +140,18 @@ class ReturnOp(Op, name="func.return", traits=(Terminator,)):
         return Header(lambda _: create_unchecked(cls, values, (), attributes, (), (), location), has_region=False)
 
 
-class CallOp(Op, SymbolUser, name="func.call"):
+class CallOp(Op, CallLike, SymbolUser, name="func.call"):
     """Runs the function `callee` on the operands."""
 
     inputs: VariadicOperand = variadic_operand()
     callee: SymbolRefAttr = attribute(doc="the function, a symbol of the enclosing module")
     outputs: VariadicResult = variadic_result()
+
+    def callee_symbol(self) -> str:
+        return self.callee.value
+
+    def call_arguments(self) -> tuple[Value, ...]:
+        return self.operands
 
     def function(self) -> FuncOp | None:
         """The function that is called, or None when the module around has none of that name; O(symbols)."""

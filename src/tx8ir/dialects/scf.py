@@ -9,12 +9,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
+from tx8ir.core.attrs.attributes import Attribute
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.builder import built_or_discarded, discard_block
 from tx8ir.core.ir.operation import Operation
+from tx8ir.core.ir.region_branch import RegionBranch, RegionEdge
 from tx8ir.core.ir.traits import RecursiveEffects, Terminator
 from tx8ir.core.ir.value import Value
 from tx8ir.core.location import Location, at_location, caller_location
@@ -29,7 +31,7 @@ from tx8ir.core.opdef.fields import (
 )
 from tx8ir.core.opdef.op import Op
 
-from .cf import tensor_of_one_i1
+from .cf import tensor_of_one_i1, truth_of
 
 Values = Sequence[Value | Operation]
 """What a region gives: values, or operations with one result."""
@@ -37,7 +39,7 @@ Values = Sequence[Value | Operation]
 EndT = TypeVar("EndT", bound=Operation)
 
 
-class IfOp(Op, name="scf.if", traits=(RecursiveEffects,)):
+class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
     """Runs `then_region` if `condition` holds, else `else_region`; its results are what that region yields.
 
     Without results the else region may be empty: without a block. `IfOp.build` makes both regions from functions.
@@ -72,6 +74,22 @@ class IfOp(Op, name="scf.if", traits=(RecursiveEffects,)):
             with at_location(location):
                 return cls(condition, then_region=then_region, else_region=regions[1], outputs=types)
 
+    def region_edges(self, source: Region | None) -> Sequence[RegionEdge]:
+        if source is None:
+            return [RegionEdge(region) for region in self.regions]
+        results = self.results
+        return [RegionEdge(None, range(len(results)), results)]
+
+    def possible_edges(self, source: Region | None, operands: Sequence[Attribute | None]) -> Sequence[RegionEdge]:
+        edges = self.region_edges(source)
+        truth = truth_of(operands[0]) if source is None else None
+        return edges if truth is None else [edges[0 if truth else 1]]
+
+    def fill_region(self, region: Region) -> None:
+        block = Block()
+        block.append(YieldOp.create((), location=self.location))
+        region.append(block)
+
     def verify_op(self) -> None:
         for name, body in (("then", self.then_region), ("else", self.else_region)):
             if len(body) > 1 or (not len(body) and name == "then"):
@@ -85,7 +103,7 @@ class IfOp(Op, name="scf.if", traits=(RecursiveEffects,)):
             _verify_ending(self, body, f"the {name} region of scf.if", YieldOp)
 
 
-class WhileOp(Op, name="scf.while", traits=(RecursiveEffects,)):
+class WhileOp(Op, RegionBranch, name="scf.while", traits=(RecursiveEffects,)):
     """A loop. `before` runs first, with the operands; it ends in `scf.condition`, which decides whether to go on.
 
     If it does, `after` runs with the values that `scf.condition` gives, and its `scf.yield` gives the arguments of the
@@ -126,6 +144,20 @@ class WhileOp(Op, name="scf.while", traits=(RecursiveEffects,)):
             regions.append(_filled(passed, after, YieldOp, location)[0])
             with at_location(location):
                 return cls(inits, before=before_region, after=regions[1], outputs=passed)
+
+    def region_edges(self, source: Region | None) -> Sequence[RegionEdge]:
+        before, after = self.regions
+        if source is before:
+            results = self.results
+            passed = range(1, len(results) + 1)
+            return [RegionEdge(after, passed, after.block.args), RegionEdge(None, passed, results)]
+        arguments = before.block.args
+        return [RegionEdge(before, range(len(arguments)), arguments)]
+
+    def possible_edges(self, source: Region | None, operands: Sequence[Attribute | None]) -> Sequence[RegionEdge]:
+        edges = self.region_edges(source)
+        truth = truth_of(operands[0]) if len(edges) == 2 else None
+        return edges if truth is None else [edges[0 if truth else 1]]
 
     def verify_op(self) -> None:
         passed = tuple(r.type for r in self.results)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tx8ir.analysis.control_flow import values_given
+from tx8ir.analysis.control_flow import forwarded_operands
 from tx8ir.core import Block, Operation, Program, Terminator, Value, ViewLike
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
@@ -79,5 +79,5 @@ def _flow(op: Operation, functions: dict[str, func.FuncOp]) -> Iterator[tuple[Va
                 if isinstance(last, func.ReturnOp):
                     yield from zip(op.results, last.values, strict=False)
     if op.regions or op.has_trait(Terminator):
-        for operand, given in zip(op.operands, values_given(op), strict=True):
+        for operand, given in zip(op.operands, forwarded_operands(op), strict=True):
             yield from ((target, operand) for target in given.targets)

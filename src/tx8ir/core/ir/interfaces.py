@@ -91,6 +91,12 @@ class Model(Generic[OpT]):
         self.op = op
 
 
+def operation_of(interface: Interface) -> Operation:
+    """The operation that an implementation of an interface answers for."""
+    found: Any = interface
+    return found.op if isinstance(interface, Model) else found
+
+
 class InferTypes(Interface):
     """Gives the result types. They depend on operand types and attributes alone: it is asked once for each."""
 
@@ -145,8 +151,29 @@ class Branch(Interface):
 
     @abstractmethod
     def successor_operands(self, index: int) -> Sequence[Value]:
-        """The operands that become the arguments of successor `index`, in order."""
+        """The operands that become the arguments of successor `index`, in order.
+
+        Those of all successors are the last operands, in the order of the successors.
+        """
         raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    def possible_successors(self, operands: Sequence[Attribute | None]) -> Sequence[int]:
+        """The indices of the successors that it may go to when some operands are known: the constant for each, or None.
+
+        By default all of them.
+        """
+        return range(len(operation_of(self).successors))
+
+    def set_successor_operands(self, operands: Sequence[Sequence[Value]]) -> None:
+        """Give other values to the arguments of each successor, whose number may change.
+
+        By default all operands that go to successors are replaced; an operation that says in an attribute how they are
+        divided changes that as well.
+        """
+        op = operation_of(self)
+        passed = sum(len(self.successor_operands(index)) for index in range(len(op.successors)))
+        decides = op.operands[: len(op.operands) - passed]
+        op.set_operands([*decides, *(value for group in operands for value in group)])
 
 
 class ParameterAccess(Interface):
@@ -179,17 +206,6 @@ class SymbolUser(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
-class MemoryEffects(Interface):
-    """Says what storage an operation reads and writes."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def effects(self) -> Any:
-        """The effects, in the terms of the dialect (values for tensors, byte ranges for instructions)."""
-        raise NotImplementedError  # declares the method; op classes that inherit define it
-
-
 class ViewLike(Interface):
     """Every result shows elements of the first operand, unchanged, at other places; on a `tensor` it shares storage."""
 
@@ -204,6 +220,10 @@ class ViewLike(Interface):
     def inverse(self, base: Value, index: int, value: Value) -> Value:
         """Scatter back: `base` where the elements that result `index` shows are those of `value`; new operations."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    def has_disjoint_results(self) -> bool:
+        """Whether no element is shown by two results, so that writing through one leaves the others as they are."""
+        return False
 
 
 class Grad(Interface):

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
+    OUTSIDE,
     Compute,
+    EffectKind,
     HasValueSemantics,
     InferTypes,
+    MemoryEffect,
+    MemoryEffects,
+    NamedStorage,
     Op,
     Operand,
     Pure,
     Result,
     ScalarType,
+    Snapshot,
+    StorageAliases,
     Type,
+    Value,
     VTensorType,
     attribute,
     f32,
@@ -71,7 +80,7 @@ class AssignOp(ElementwiseUnaryOp, name="pd.assign"):
         return x
 
 
-class FeedOp(Op, name="pd.feed"):
+class FeedOp(Op, MemoryEffects, StorageAliases, Snapshot, name="pd.feed"):
     """The program's input `name`. Its type is given: `FeedOp(feed_name="x", out=VTensorType(...))`.
 
     Feeds become arguments of `main` before compiling; nothing ever changes an input. Like an argument, an input that
@@ -82,13 +91,26 @@ class FeedOp(Op, name="pd.feed"):
     col: int = attribute(default=0, doc="column in Paddle's feed list")
     out: Result = result()
 
+    def memory_effects(self) -> Sequence[MemoryEffect]:
+        return [MemoryEffect(EffectKind.READ, NamedStorage("feed", self.feed_name))]
 
-class FetchOp(Op, name="pd.fetch"):
+    def storage_aliases(self) -> Sequence[tuple[Value, NamedStorage]]:
+        return [(self.out, NamedStorage("feed", self.feed_name))]
+
+    def snapshot(self) -> Value:
+        kind = tensor_operand(self, self.out, "out").to_vtensor()
+        return FeedOp(feed_name=self.feed_name, col=self.col, out=kind).out
+
+
+class FetchOp(Op, MemoryEffects, name="pd.fetch"):
     """Makes `x` the program's output `name`. Fetches become results of `main` before compiling."""
 
     x: Operand = operand()
     fetch_name: str = attribute(name="name")
     col: int = attribute(default=0, doc="column in Paddle's fetch list")
+
+    def memory_effects(self) -> Sequence[MemoryEffect]:
+        return [MemoryEffect(EffectKind.READ, self.x), MemoryEffect(EffectKind.WRITE, OUTSIDE)]
 
     def verify_op(self) -> None:
         tensor_operand(self, self.x, "x")

@@ -21,6 +21,9 @@ from tx8ir.core import (
     HasValueSemantics,
     InferTypes,
     Inplace,
+    InPlaceForm,
+    InPlaceUpdate,
+    Model,
     Op,
     Operand,
     Operation,
@@ -112,7 +115,7 @@ class SgdOp(Op, Compute, InferTypes, Sampled, name="pd.sgd", traits=(Pure, HasVa
         return param - learning_rate.reshape(()) * grad  # [1] would stretch a scalar
 
 
-class InplaceOp(Op, Compute, InferTypes, OperandDomains, Sampled, traits=(Inplace,)):
+class InplaceOp(Op, Compute, InferTypes, InPlaceUpdate, OperandDomains, Sampled, traits=(Inplace,)):
     """Base of the in-place operations.
 
     The first operand is a `!pd.tensor`. `compute` gives its new content; the result is an alias of the operand.
@@ -125,8 +128,7 @@ class InplaceOp(Op, Compute, InferTypes, OperandDomains, Sampled, traits=(Inplac
         """The operands of the counterpart, from values that stand for the operands of this operation."""
         return operands
 
-    def value_form(self, operands: Sequence[Value]) -> Operation:
-        """The counterpart on values that stand for the operands: a new, detached operation with one result."""
+    def new_content(self, operands: Sequence[Value]) -> Value | Operation:
         given = self.value_operands(operands)
         found = self.results[0].type
         assert isinstance(found, TensorType)  # infer_types
@@ -208,6 +210,12 @@ class Assign_Op(InplaceOp, name="pd.assign_"):
     def value_operands(self, operands: Sequence[Value]) -> Sequence[Value]:
         return operands[1:]
 
+    def new_content(self, operands: Sequence[Value]) -> Value:
+        return operands[1]
+
+    def stored(self) -> Value:
+        return self.value
+
     def infer_types(self) -> tuple[Type, ...]:
         x, value = tensor_operand(self, self.x, "x"), tensor_operand(self, self.value, "value")
         if not isinstance(x, TensorType):
@@ -266,3 +274,13 @@ def inplace_form(op_class: type[Operation]) -> type[Op] | None:
 _BY_COUNTERPART: dict[type[Operation], type[Op]] = {
     cast("type[InplaceOp]", made).counterpart: made for made in INPLACE_OPS if made is not Assign_Op
 }
+
+
+@InPlaceForm.implement(*_BY_COUNTERPART)
+class _InPlaceTwin(Model[Op], InPlaceForm):
+    """The in-place operation of a counterpart."""
+
+    def in_place(self, operands: Sequence[Value]) -> Operation:
+        op = self.op
+        made = _BY_COUNTERPART[type(op)]
+        return made.create(operands, [operands[0].type], attributes=op.attributes, location=op.location)

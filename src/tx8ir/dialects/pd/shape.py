@@ -458,6 +458,9 @@ class SplitOp(ViewOp, name="pd.split"):
         pieces = tuple(np.split(x, ends[:-1].tolist(), axis=self.axis))
         return pieces[0] if len(pieces) == 1 else pieces
 
+    def has_disjoint_results(self) -> bool:
+        return True
+
     def inverse(self, base: Value, index: int, value: Value) -> Value:
         x = tensor_operand(self, self.x, "x")
         axis = normalize_axis(self, self.axis, x.rank)

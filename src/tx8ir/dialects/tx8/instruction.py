@@ -11,7 +11,6 @@ import attrs
 from tx8ir.core import (
     ArrayAttr,
     Attribute,
-    MemoryEffects,
     Op,
     Operation,
     StructAttr,
@@ -67,7 +66,7 @@ class Follow(StructAttr):
         return self.stride * (t % self.modulo if self.modulo else t)
 
 
-class Instruction(Op, MemoryEffects):
+class Instruction(Op):
     """Base of all instructions: an operation without operands and results that a set of tiles executes.
 
     `effects` gives the exact bytes that it reads and writes, which is all that ordering between instructions rests on.

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
+from tx8ir.analysis.control_flow import deciding_operands, is_loop, region_order
 from tx8ir.analysis.effects import may_fail
+from tx8ir.analysis.forwarding import ForwardingGroup, forwarding_groups, incoming_values
 from tx8ir.core import (
     Block,
     DictType,
     ListType,
+    LoopLike,
     Operation,
     Program,
     Pure,
     ReadOnly,
+    RecursiveEffects,
+    RegionBranch,
     TensorType,
     Terminator,
     TupleType,
     Type,
     Value,
-    ViewLike,
 )
-from tx8ir.dialects import builtin, pd, scf
-from tx8ir.dialects.scf import condition_of, yield_of
+from tx8ir.core.ir.region_branch import region_branch_around
 from tx8ir.passes import OperationPass, register_pass
 
-from .loops import without
+from .loops import without_forwarded
 
 __all__ = ["LoopInvariantMotion"]
 
@@ -36,17 +40,17 @@ __all__ = ["LoopInvariantMotion"]
 @register_pass
 @attrs.frozen
 class LoopInvariantMotion(OperationPass):
-    """Moves invariant operations out of `scf.while`, and removes what the loop carries without changing it.
+    """Moves invariant operations out of loops (`scf.while`), and removes what a loop carries without changing it.
 
     1. A *transparent* argument is carried and never changed: every round yields what it was given. The value that it
        starts with takes its place. So do arguments that only change places with others of the same start.
     2. An operation moves in front of the loop when nothing it uses is made inside, when it is `Pure`, or reads storage
        that nothing in the loop may write (`AliasAnalysis`), and when it makes no storage, which would be new in each
-       round. An `scf.if`, with all inside, moves like an operation.
-       What runs in every case, in the first round of the `before` region, may move even if it may fail (divide by zero,
-       index out of range, not come to an end). The `after` region may never run: from there only what never fails
-       moves.
-    3. What `scf.condition` passes on and is not made in the loop is used directly.
+       round. A choice (`scf.if`), with all inside, moves like an operation.
+       What runs in every case, in the first round of the region that is entered first (`before`), may move even if it
+       may fail (divide by zero, index out of range, not come to an end). Other regions (`after`) may never run: from
+       there only what never fails moves.
+    3. What the loop passes on to another region or as a result, and is not made in it, is used directly.
 
     Inner loops come first, so that an operation leaves as many loops as it can.
 
@@ -65,7 +69,7 @@ class LoopInvariantMotion(OperationPass):
     aliases: ClassVar[tuple[str, ...]] = ("licm",)
 
     def run_on(self, root: Operation, program: Program) -> None:
-        loops = sum(isinstance(op, scf.WhileOp) for op in root.walk())
+        loops = sum(is_loop(op) for op in root.walk())
         while loops and self._round(root, program) and loops > 1:
             self.analyses.invalidate(within=root)
 
@@ -76,7 +80,7 @@ class LoopInvariantMotion(OperationPass):
         surroundings.scan(root)
         for op in surroundings.inner_first:
             around = op
-            if isinstance(op, scf.WhileOp):
+            if op in surroundings.loops:
                 around = _Motion(self, surroundings, op).run()
             surroundings.facts[around] = surroundings.summary(around)
         return self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0) > before
@@ -103,11 +107,6 @@ class _Facts:
 
 _ON_VALUES = (_Facts(), _Facts(fallible=True))
 _IMMOVABLE = _Facts(movable=False)
-_SHOWING = (
-    builtin.CombineOp, builtin.SliceOp, builtin.SplitOp, builtin.MakeDictOp, builtin.GetItemOp,
-    builtin.GetParameterOp, builtin.GetCombineParameterOp, pd.FeedOp,
-)  # fmt: skip
-"""Operations whose tensors are storage that was there before."""
 
 
 class _Surroundings:
@@ -117,12 +116,14 @@ class _Surroundings:
         inner_first: the operations with regions, those inside before those around.
         captures: for each of these, values that operations inside it use; all those that its own block defines are
             among them.
+        loops: those of them that are loops.
         facts: of the operations inside loops; of those with regions, once they have been visited.
         renamed: values that are gone, and what is there instead.
     """
 
     def __init__(self, by: LoopInvariantMotion, program: Program) -> None:
         self.inner_first: list[Operation] = []
+        self.loops: set[Operation] = set()
         self.captures: dict[Operation, list[Value]] = defaultdict(list)
         self.facts: dict[Operation, _Facts] = {}
         self.renamed: dict[Value, Value] = {}
@@ -140,7 +141,7 @@ class _Surroundings:
             op, is_done = work.pop()
             if is_done:
                 path.pop()
-                loops -= isinstance(op, scf.WhileOp)
+                loops -= op in self.loops
                 self.inner_first.append(op)
                 continue
             for value in op.operands:
@@ -149,7 +150,9 @@ class _Surroundings:
                     self.captures[path[depth]].append(value)
             if op.regions:
                 path.append(op)
-                loops += isinstance(op, scf.WhileOp)
+                if is_loop(op):
+                    self.loops.add(op)
+                    loops += 1
                 work.append((op, True))
                 blocks = [block for region in op.regions for block in region.blocks]
                 depths.update(dict.fromkeys(blocks, len(path)))
@@ -166,20 +169,16 @@ class _Surroundings:
                 return _IMMOVABLE
         if self._analysis is None:  # most programs have no tensors when this pass runs
             self._analysis = self._by.analyses.get(AliasAnalysis, self._program)
-        if isinstance(op, (scf.YieldOp, scf.ConditionOp)):  # what they hand on is not read
-            condition = op.operands[:1] if isinstance(op, scf.ConditionOp) else ()
-            return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, condition)))
+        if region_branch_around(op) is not None:  # what they hand on is not read
+            deciding = [op.operands[index] for index in deciding_operands(op)]
+            return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, deciding)))
         effects = self._analysis.effects(op)
         movable = (
             (Pure in traits or ReadOnly in traits)
             and not effects.writes
             and not effects.opaque
             and not effects.visible
-            and (
-                not any(_holds_tensors(result.type) for result in op.results)
-                or isinstance(op, _SHOWING)
-                or op.interface(ViewLike) is not None
-            )
+            and not self._analysis.makes_storage(op)
         )
         return _Facts(movable, may_fail(op), effects.reads, effects.writes, effects.opaque)
 
@@ -187,12 +186,13 @@ class _Surroundings:
         """The facts of an operation with regions, from those of the operations directly inside."""
         inner = [inner for region in op.regions for block in region.blocks for inner in block]
         inside = [self.facts.get(one, _IMMOVABLE) for one in inner]
-        is_structured = isinstance(op, (scf.IfOp, scf.WhileOp))
-        kept = isinstance(op, scf.IfOp) and isinstance(op.condition.type, TensorType)  # reads it, before any region
+        is_structured = RegionBranch in op.info.interfaces and RecursiveEffects in op.info.traits
+        operands = op.operands
+        kept = any(isinstance(operands[i].type, TensorType) for i in deciding_operands(op))  # read before any region
         moves = all(facts.movable or one.has_trait(Terminator) for one, facts in zip(inner, inside, strict=True))
         return _Facts(
             movable=is_structured and not kept and moves,
-            fallible=isinstance(op, scf.WhileOp) or any(facts.fallible for facts in inside),
+            fallible=_may_not_end(op) or any(facts.fallible for facts in inside),
             reads=frozenset[int]().union(*(facts.reads for facts in inside)),
             writes=frozenset[int]().union(*(facts.writes for facts in inside)),
             opaque=not is_structured or any(facts.opaque for facts in inside),
@@ -219,49 +219,71 @@ def _holds_tensors(kind: Type) -> bool:
     return False
 
 
+def _may_not_end(op: Operation) -> bool:
+    if not is_loop(op):
+        return False
+    loop = op.interface(LoopLike)
+    return loop is None or not loop.always_ends()
+
+
 class _Motion:
     """One loop, whose inner loops are done."""
 
-    def __init__(self, by: LoopInvariantMotion, surroundings: _Surroundings, loop: scf.WhileOp) -> None:
+    def __init__(self, by: LoopInvariantMotion, surroundings: _Surroundings, loop: Operation) -> None:
         self.by = by
         self.surroundings = surroundings
         self.loop = loop
+        branch = loop.interface(RegionBranch)
+        assert branch is not None  # it is a loop
+        self.branch = branch
+        self.blocks = {block for region in loop.regions for block in region.blocks}
         inside = surroundings.summary(loop)
         self.writes, self.opaque = inside.writes, inside.opaque
 
-    def run(self) -> scf.WhileOp:
+    def run(self) -> Operation:
         """Change the loop; what stands in its place now."""
         loop, surroundings = self.loop, self.surroundings
-        before, after = loop.before.block, loop.after.block
-        transparent = _transparent(loop)
-        for index in transparent:
-            surroundings.renamed[before.args[index]] = loop.operands[index]
-            surroundings.captures[loop].append(loop.operands[index])
-            before.args[index].replace_all_uses_with(loop.operands[index])
-        self._hoist_from(before)
-        passed = condition_of(loop).values
-        forwarded = {index: value for index, value in enumerate(passed) if value.parent_block is not before}
-        for index, value in forwarded.items():
-            for gone in (after.args[index], loop.results[index]):
-                surroundings.renamed[gone] = value
-                gone.replace_all_uses_with(value)
-        self._hoist_from(after)
-        self.by.count("transparent", len(transparent))
-        self.by.count("forwarded", len(forwarded))
-        left = [result for result in loop.results if result.index not in forwarded]
-        made = without(loop, set(transparent), forwarded.keys(), self.by.name)
+        groups = forwarding_groups(self.branch)
+        replaced: set[Value] = set()
+        entered = [edge.target for edge in self.branch.region_edges(None)]
+        for entry in region_order(self.branch):
+            region = entry.node
+            self._replace([argument for block in region.blocks for argument in block.args], replaced)
+            for block in region.blocks[:1]:
+                self._hoist_from(block, runs_always=entered == [region])
+        self._replace(loop.results, replaced)
+        gone: dict[ForwardingGroup, list[int]] = {}
+        for group in groups:
+            columns = zip(*group.targets.values(), strict=True)
+            gone[group] = [index for index, column in enumerate(columns) if replaced.issuperset(column)]
+            is_carried = any(source is None for source, _ in group.sources)
+            self.by.count("transparent" if is_carried else "forwarded", len(gone[group]))
+        removed = {group.targets[None][index] for group in groups if None in group.targets for index in gone[group]}
+        left = [result for result in loop.results if result not in removed]
+        made = without_forwarded(loop, self.branch, gone, self.by.name)
         if made is not loop:
             surroundings.renamed.update(zip(left, made.results, strict=True))
             surroundings.captures[made] = surroundings.captures.pop(loop, [])
         return made
 
-    def _hoist_from(self, block: Block) -> None:
+    def _replace(self, inputs: Sequence[Value], replaced: set[Value]) -> None:
+        """Use what is the same in every round, and comes from outside, in place of arguments or results."""
+        found = _copied(incoming_values(self.branch)) if inputs else {}
+        for value in inputs:
+            source = found.get(value)
+            if source is not None and source.parent_block not in self.blocks:
+                self.surroundings.renamed[value] = source
+                self.surroundings.captures[self.loop].append(source)
+                value.replace_all_uses_with(source)
+                replaced.add(value)
+
+    def _hoist_from(self, block: Block, runs_always: bool) -> None:
         """Move what may move of a block of the loop in front of the loop, in order."""
         for op in block:
             facts = self.surroundings.facts.get(op)
             if facts is None or not facts.movable or op.has_trait(Terminator):
                 continue
-            if facts.fallible and block is self.loop.after.block:
+            if facts.fallible and not runs_always:
                 continue
             if facts.reads and (self.opaque or not facts.reads.isdisjoint(self.writes)):
                 continue
@@ -276,25 +298,30 @@ class _Motion:
             self.by.count("hoisted")
 
 
-def _transparent(loop: scf.WhileOp) -> list[int]:
-    """Which carried values are in every round what they were at the start.
+def _copied(incoming: Mapping[Value, Sequence[Value]]) -> dict[Value, Value | None]:
+    """For each argument and result of a loop the value that it always is; None when it is not always the same.
 
-    All are taken to be, until one yields something else; then those that yield that one are not either.
+    All are taken to be what the first one that comes in is, until another one comes in; then those that it goes on to
+    are looked at again. O(values forwarded).
     """
-    inits, yielded, passed = loop.operands, yield_of(loop).values, condition_of(loop).values
-    before, after = loop.before.block, loop.after.block
-    yielding: dict[int, list[int]] = defaultdict(list)
-    changed: list[int] = []
-    for index, value in enumerate(yielded):
-        source = passed[value.index] if value.owner is after else value
-        if source.owner is before and inits[source.index] is inits[index]:
-            yielding[source.index].append(index)
-        elif source is not inits[index]:
-            changed.append(index)
-    found = set(range(len(inits))).difference(changed)
-    while changed:
-        for index in yielding[changed.pop()]:
-            if index in found:
-                found.remove(index)
-                changed.append(index)
-    return sorted(found)
+    users: dict[Value, list[Value]] = defaultdict(list)
+    for target, values in incoming.items():
+        for value in values:
+            if value in incoming:
+                users[value].append(target)
+    found: dict[Value, Value | None] = {}
+    work = list(incoming)[::-1]
+    while work:
+        target = work.pop()
+        known = {
+            found[value] if value in incoming else value
+            for value in incoming[target]
+            if value in found or value not in incoming
+        }
+        if not known:
+            continue
+        now = known.pop() if len(known) == 1 else None
+        if target not in found or found[target] is not now:
+            found[target] = now
+            work += users[target]
+    return found

@@ -1,58 +1,55 @@
-"""Loops with fewer values: what several passes do to an `scf.while`."""
+"""Choices and loops with fewer values: what several passes do to operations with `RegionBranch`."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import cast
+from collections.abc import Collection, Mapping
 
-from tx8ir.core import Region, Value
-from tx8ir.dialects import scf
-from tx8ir.dialects.scf import condition_of, yield_of
+from tx8ir.analysis.forwarding import ForwardingGroup
+from tx8ir.core import Operation, Region, RegionBranch, Value
+from tx8ir.core.ir.region_branch import insert_rebuilt
+from tx8ir.core.opdef.operand_fields import set_operand_ranges, with_operands
 
 
-def without(loop: scf.WhileOp, carried: Collection[int], passed: Collection[int], by: str) -> scf.WhileOp:
-    """Let a loop without some of its values take its place, and give it; its results are those left, in order.
+def without_forwarded(
+    op: Operation, branch: RegionBranch, gone: Mapping[ForwardingGroup, Collection[int]], by: str
+) -> Operation:
+    """Let an operation that forwards fewer values take its place, and give it; its results are those left, in order.
 
-    O(values of the loop + those removed · those left of a block). The operations inside move.
+    O(values forwarded). The operations inside move.
 
     Args:
-        loop: is erased, when there is something to remove; else it stays.
-        carried: which loop-carried values go: operands, arguments of `before`, operands of `scf.yield`. The arguments
-            have no uses.
-        passed: which passed values go: operands of `scf.condition`, arguments of `after`, results. Arguments and
-            results have no uses.
+        op: is erased, when there is something to remove; else it stays.
+        branch: its interface.
+        gone: which values of its groups go: operands, arguments, results. Arguments and results have no uses but as
+            forwarded operands that go as well.
         by: the pass.
     """
-    if not carried and not passed:
-        return loop
-    before, after = loop.before.block, loop.after.block
-    condition, end = condition_of(loop), yield_of(loop)
-    condition.set_operands([condition.condition, *_but(condition.values, passed)])
-    end.set_operands(_but(end.values, carried))
-    for block, gone in ((before, carried), (after, passed)):
-        for index in sorted(gone, reverse=True):
-            block.erase_argument(index)
-    for region in loop.regions:
-        region.set_blocks(())
-    kept = _but(loop.results, passed)
-    made = cast(
-        scf.WhileOp,
-        scf.WhileOp.create(
-            _but(loop.operands, carried),
-            [result.type for result in kept],
-            loop.attributes,
-            [Region([before]), Region([after])],
-            location=loop.location,
-        ),
-    )
-    block = loop.parent
-    assert block is not None  # a loop of a program
-    block.insert_before(made, loop)
-    for old, new in zip(kept, made.results, strict=True):
+    if not any(gone.values()):
+        return op
+    left: dict[Region | None, list[tuple[range, list[Value]]]] = {}
+    removed: dict[Region | None, set[int]] = {}
+    ends = {region: region.blocks[-1].last_op for region in op.regions if len(region)}
+    for group, indices in gone.items():
+        for source, forwarded in group.sources:
+            end = op if source is None else ends.get(source)
+            if end is not None:
+                given = end.operands[forwarded.start : forwarded.stop]
+                kept = [value for index, value in enumerate(given) if index not in indices]
+                left.setdefault(source, []).append((forwarded, kept))
+        for target, inputs in group.targets.items():
+            removed[target] = {inputs[index].index for index in indices}
+    for source, ranges in left.items():
+        ranges.sort(key=lambda entry: entry[0].start)
+        end = ends.get(source) if source is not None else None
+        if end is not None:
+            set_operand_ranges(end, ranges)
+    for target, indices in removed.items():
+        if target is not None and len(target):
+            target.block.erase_arguments(indices)
+    operands, attributes = with_operands(op, left.get(None, ()))
+    kept_results = [result for result in op.results if result.index not in removed.get(None, ())]
+    made = insert_rebuilt(branch, operands, [result.type for result in kept_results], attributes)
+    for old, new in zip(kept_results, made.results, strict=True):
         old.replace_all_uses_with(new)
-    loop.erase(by)
+    op.erase(by)
     return made
-
-
-def _but(values: tuple[Value, ...], gone: Collection[int]) -> list[Value]:
-    return [value for index, value in enumerate(values) if index not in gone]

@@ -7,14 +7,17 @@ from typing import ClassVar, cast
 import attrs
 
 from tx8ir.analysis.constants import splat_value
+from tx8ir.analysis.control_flow import is_choice
 from tx8ir.analysis.effects import is_speculatable
-from tx8ir.core import Block, Operation, Program, Region, Value, detached
+from tx8ir.analysis.forwarding import ForwardingGroup, forwarding_groups, incoming_values
+from tx8ir.core import Block, Operation, Program, RecursiveEffects, Region, RegionBranch, Value, detached
+from tx8ir.core.ir.region_branch import edges_with_ends
 from tx8ir.dialects import scf
-from tx8ir.dialects.scf import condition_of, yield_of
+from tx8ir.dialects.scf import condition_of
 from tx8ir.passes import OperationPass, option, register_pass
 from tx8ir.support.trampoline import Task, run_tasks
 
-from .loops import without
+from .loops import without_forwarded
 from .selection import can_select, select
 from .simplify_blocks import simplify_blocks
 
@@ -155,46 +158,25 @@ class _Walk:
             if op is None:
                 work.pop()
                 continue
-            left: Operation | None = op
-            if isinstance(op, scf.IfOp):
-                left = self._drop_results(op)
-            elif isinstance(op, scf.WhileOp):
-                carried, passed = _unused_of_loop(op)
-                left = without(op, carried, passed, self.by.name)
-                self.by.count("unused", len(carried) + len(passed))
+            branch = op.interface(RegionBranch) if op.regions else None
+            left = self._drop_forwarded(op, branch) if branch is not None else op
             if left is not None:
                 work += [reversed(block) for inner in left.regions for block in inner.blocks]
 
-    def _drop_results(self, op: scf.IfOp) -> Operation | None:
-        """Drop results without uses, and the whole choice when it does nothing any more; what is left."""
-        sides = [region.block for region in op.regions if len(region)]
-        kept = [result for result in op.results if result.has_uses]
-        self.by.count("unused", len(op.results) - len(kept))
-        if not kept and all(len(side) == 1 for side in sides):
+    def _drop_forwarded(self, op: Operation, branch: RegionBranch) -> Operation | None:
+        """Drop values without uses, and the whole choice when it does nothing any more; what is left."""
+        unused = _unused(op, branch)
+        self.by.count("unused", sum(map(len, unused.values())))
+        if (
+            is_choice(op)
+            and RecursiveEffects in op.info.traits
+            and not any(result.has_uses for result in op.results)
+            and all(len(block) == 1 for region in op.regions for block in region.blocks)
+        ):
             op.erase(self.by.name)
             self.by.count("empty")
             return None
-        if len(kept) == len(op.results):
-            return op
-        for side in sides:
-            end = cast(Operation, side.terminator)
-            end.set_operands([end.operands[result.index] for result in kept])
-        for region in op.regions:
-            region.set_blocks(())
-        made: Operation = scf.IfOp.create(
-            op.operands,
-            [result.type for result in kept],
-            op.attributes,
-            [Region([side]) for side in sides],
-            location=op.location,
-        )
-        block = op.parent
-        assert block is not None  # it was found in one
-        block.insert_before(made, op)
-        for old, new in zip(kept, made.results, strict=True):
-            old.replace_all_uses_with(new)
-        op.erase(self.by.name)
-        return made
+        return without_forwarded(op, branch, unused, self.by.name)
 
     # -- choices -------------------------------------------------------------------------------------------------------
 
@@ -256,28 +238,29 @@ def _alike(one: Block, other: Block) -> bool:
     return True
 
 
-def _unused_of_loop(loop: scf.WhileOp) -> tuple[set[int], set[int]]:
-    """Which carried and which passed values nothing needs but to hand each other on."""
-    before, after = loop.before.block, loop.after.block
-    condition, end = condition_of(loop), yield_of(loop)
-    carried, passed = set(range(len(loop.inits))), set(range(len(loop.results)))
-    live: list[Value] = []
-
-    def needed(value: Value) -> None:
-        if value.owner is before and value.index in carried:
-            carried.remove(value.index)
-            live.append(value)
-        elif value.owner is after and value.index in passed:
-            passed.remove(value.index)
-            live.append(value)
-
-    for argument in before.args:
-        if any(use.owner is not condition or use.index == 0 for use in argument.uses):
-            needed(argument)
-    for argument, result in zip(after.args, loop.results, strict=True):
-        if result.has_uses or any(use.owner is not end for use in argument.uses):
-            needed(argument)
+def _unused(op: Operation, branch: RegionBranch) -> dict[ForwardingGroup, set[int]]:
+    """Which forwarded values nothing needs but to hand each other on."""
+    groups = forwarding_groups(branch)
+    columns: dict[Value, tuple[ForwardingGroup, int]] = {}
+    unused = {group: set(range(group.width)) for group in groups}
+    ends: dict[Operation, list[range]] = {}
+    for end, _, edge in edges_with_ends(branch):
+        if end is not None and end is not op and edge.forwarded is not None:
+            ends.setdefault(end, []).append(edge.forwarded)
+    for group in groups:
+        for inputs in group.targets.values():
+            columns.update((value, (group, index)) for index, value in enumerate(inputs))
+    feeding: dict[tuple[ForwardingGroup, int], list[Value]] = {}
+    for target, values in incoming_values(branch).items():
+        feeding.setdefault(columns[target], []).extend(value for value in values if value in columns)
+    live = [
+        value
+        for value in columns
+        if any(not any(use.index in forwarded for forwarded in ends.get(use.owner, ())) for use in value.uses)
+    ]
     while live:
-        value = live.pop()
-        needed((end.values if value.owner is before else condition.values)[value.index])
-    return carried, passed
+        group, index = columns[live.pop()]
+        if index in unused[group]:
+            unused[group].remove(index)
+            live += feeding.get((group, index), ())
+    return unused

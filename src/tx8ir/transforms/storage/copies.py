@@ -28,6 +28,13 @@ def tensor_after(value: Value, anchor: Operation) -> Value:
     return cast(Block, anchor.parent).insert_after(_to_tensor(value, anchor), anchor).results[0]
 
 
+def inserted(made: Value | Operation, anchor: Operation) -> Value:
+    """A value as it is; for a new, detached operation its result, once it stands in front of `anchor`."""
+    if isinstance(made, Value):
+        return made
+    return cast(Block, anchor.parent).insert_before(made, anchor).results[0]
+
+
 def _to_tensor(value: Value, anchor: Operation) -> builtin.ToTensorOp:
     type_ = cast(RankedTensor, value.type).to_tensor()
     return create_unchecked(builtin.ToTensorOp, (value,), (type_,), EMPTY_DICT, (), (), anchor.location)

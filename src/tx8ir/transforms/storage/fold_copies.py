@@ -11,17 +11,26 @@ from typing import ClassVar, Final, cast
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
-from tx8ir.analysis.control_flow import is_condition, values_given
+from tx8ir.analysis.control_flow import deciding_operands, forwarded_operands, is_choice
+from tx8ir.analysis.storage_origin import only_read, takes_value
 from tx8ir.core import (
     Block,
     Builder,
+    CallLike,
     ConstantLike,
     HasValueSemantics,
     Inplace,
+    InPlaceUpdate,
+    MemoryEffects,
+    NamedStorage,
     Operation,
+    OpOperand,
+    ParameterAccess,
     Program,
     Pure,
     ReadOnly,
+    RegionBranch,
+    Snapshot,
     TensorType,
     Value,
     ViewLike,
@@ -29,7 +38,9 @@ from tx8ir.core import (
     bulk,
     detached,
 )
-from tx8ir.dialects import builtin, func, pd, scf
+from tx8ir.core.ir.calls import returns_of
+from tx8ir.core.ir.region_branch import edges_with_ends
+from tx8ir.dialects import builtin, func
 from tx8ir.passes import Pass, register_pass
 from tx8ir.support.trampoline import Task, run_tasks
 
@@ -68,7 +79,8 @@ class FoldCopies(Pass):
         if not any(isinstance(v.type, TensorType) for op in program.module.walk() for v in _defined(op)):
             return
         analysis = self.analyses.get(AliasAnalysis, program)
-        called = {op.callee.value for op in program.module.walk() if isinstance(op, func.CallOp)}
+        calls = [op.interface(CallLike) for op in program.module.walk() if CallLike in op.info.interfaces]
+        called = {call.callee_symbol() for call in calls if call is not None}
         for function in program.body:
             if isinstance(function, func.FuncOp):
                 is_called = function.sym_name != "main" or "main" in called
@@ -153,7 +165,7 @@ class _Contents:
                 if content is not None:
                     self._learn(op.results[0], content)
             elif op.regions:
-                if not isinstance(op, scf.IfOp):
+                if not is_choice(op):
                     self._forget(op)  # a later round of a loop sees what an earlier one wrote
                 for region in op.regions:
                     for inner in region.blocks:
@@ -163,9 +175,11 @@ class _Contents:
                 self._forget(op)
             else:
                 self._forget(op)
-                if isinstance(op, pd.Assign_Op) and not isinstance(op.value.type, TensorType):
-                    self._learn(op.x, op.value)
-                    self._learn(op.out, op.value)
+                update = op.interface(InPlaceUpdate)
+                stored = update.stored() if update is not None else None
+                if stored is not None and not isinstance(stored.type, TensorType):
+                    self._learn(op.operands[0], stored)
+                    self._learn(op.results[0], stored)
 
     def _learn(self, tensor: Value, content: Value) -> None:
         self.undo.append((tensor, self.known.get(tensor)))
@@ -224,14 +238,13 @@ class _Folding:
         """Storages whose identity a caller can see: returned twice, or existing outside and returned."""
         seen: set[int] = set()
         kept: set[int] = set()
-        for op in self.function.walk():
-            if isinstance(op, func.ReturnOp):
-                for value in op.operands:
-                    storages = self.analysis.storages(value)
-                    kept |= storages & seen
-                    seen |= storages
-                    if self.analysis.is_external(value):
-                        kept |= storages
+        for op in returns_of(self.function.body):
+            for value in op.operands:
+                storages = self.analysis.storages(value)
+                kept |= storages & seen
+                seen |= storages
+                if self.analysis.is_external(value):
+                    kept |= storages
         return kept
 
     def run(self) -> None:
@@ -260,13 +273,12 @@ class _Folding:
         uses = [use for use in op.op_operands if self._is_stable(use.value)]
         if not uses or op.interface(ViewLike) is not None:
             return  # where a view is used, its shadow takes its place
-        reads = isinstance(op, (builtin.ToTensorOp, builtin.SetParameterOp, pd.FetchOp))  # and take vtensors as well
-        given = values_given(op)
+        given, deciding = forwarded_operands(op), deciding_operands(op)
         tensors: dict[Value, Value] = {}
         for use in uses:
             value, index = use.value, use.index
             becomes_value = any(target in self.chosen for target in given[index].targets)
-            if reads or becomes_value or is_condition(op, index):
+            if becomes_value or ((index in deciding or _reads(op, use)) and takes_value(use)):
                 if value not in self.chosen:
                     use.set(self.shadow(value))
             elif not self._is_tensor(value):
@@ -337,34 +349,32 @@ class _Folding:
             self._place(copy, value)
             return copy.out
         assert op is not None  # block arguments come from outside
-        type_ = cast(TensorType, value.type).to_vtensor()
         if isinstance(op, builtin.ToTensorOp):
             return self.shadow(op.x) if self._is_stable(op.x) else read_before(op.x, op)
         with at_location(op.location), Builder.after(op):
-            if isinstance(op, builtin.GetParameterOp):
-                return builtin.get_parameter(parameter=op.parameter, out=type_).out
-            if isinstance(op, pd.FeedOp):
-                return pd.feed(feed_name=op.feed_name, col=op.col, out=type_).out
-        raise AssertionError(f"{op.name} makes no tensor that is read at its place")
+            return cast(Snapshot, op.interface(Snapshot)).snapshot()
 
 
 def _chosen_by_control(op: Operation) -> list[Value]:
     """The results and block arguments of `op` that control flow chooses."""
-    values: list[Value] = []
-    if isinstance(op, (scf.IfOp, scf.WhileOp)):
-        values += op.results
-        for region in op.regions:
-            for block in region.blocks:
-                values += block.args
-    for block in op.successors:
-        values += block.args
-    return values
+    branch = op.interface(RegionBranch) if op.regions else None
+    if branch is not None:
+        return list(dict.fromkeys(value for _, _, edge in edges_with_ends(branch) for value in edge.inputs))
+    return [argument for block in op.successors for argument in block.args]
+
+
+def _reads(op: Operation, use: OpOperand) -> bool:
+    """Whether `op` reads an operand and does nothing else with it."""
+    interfaces = op.info.interfaces
+    if MemoryEffects in interfaces:
+        return use.value in only_read(op)
+    return isinstance(op, builtin.ToTensorOp) or ParameterAccess in interfaces
 
 
 def _comes_from_outside(value: Value) -> bool:
     op = value.defining_op
-    return not isinstance(op, (builtin.ToTensorOp, builtin.GetParameterOp, pd.FeedOp)) and (
-        op is None or op.interface(ViewLike) is None
+    return op is None or not (
+        isinstance(op, builtin.ToTensorOp) or Snapshot in op.info.interfaces or ViewLike in op.info.interfaces
     )
 
 
@@ -375,16 +385,27 @@ def _remove_unused(function: func.FuncOp, by: str) -> int:
     """
     removed = 0
     ops = list(function.walk())
-    feeds = Counter(op.feed_name for op in ops if isinstance(op, pd.FeedOp))
-    kinds = (builtin.ToTensorOp, builtin.ToVTensorOp, builtin.GetParameterOp, pd.FeedOp)
+    feeds = Counter(feed for op in ops if (feed := _feed(op)) is not None)
     for op in reversed(ops):
         if any(r.has_uses for r in op.results):
             continue
-        if isinstance(op, kinds) or op.interface(ViewLike) is not None:
-            if isinstance(op, pd.FeedOp):
-                if feeds[op.feed_name] == 1:
+        if isinstance(op, (builtin.ToTensorOp, builtin.ToVTensorOp)) or not _SHOWING.isdisjoint(op.info.interfaces):
+            feed = _feed(op)
+            if feed is not None:
+                if feeds[feed] == 1:
                     continue
-                feeds[op.feed_name] -= 1
+                feeds[feed] -= 1
             op.erase(by)
             removed += 1
     return removed
+
+
+_SHOWING: Final = frozenset((Snapshot, ViewLike))
+"""What makes another name of storage, or reads it: nothing is lost when nobody uses that."""
+
+
+def _feed(op: Operation) -> NamedStorage | None:
+    """The input of the program that `op` is, if it is one."""
+    model = op.interface(MemoryEffects) if Snapshot in op.info.interfaces else None
+    named = [e.storage for e in model.memory_effects() if isinstance(e.storage, NamedStorage)] if model else []
+    return named[0] if named and named[0].kind == "feed" else None

@@ -2,7 +2,7 @@
 
 What storage holds is a variable in the sense of SSA construction: an in-place operation on it or on a view of it
 defines it, and reading it or a view of it uses it. Where a definition of one way meets another, the value becomes a
-result of `scf.if`, a loop-carried value of `scf.while`, or an argument of the block where the ways of `cf` branches
+result of a choice, a value that a loop carries, or an argument of the block where the ways of branches
 meet: of the blocks in the iterated dominance frontier of the definitions. Operations are then visited down the
 dominator tree.
 
@@ -10,21 +10,24 @@ Source: Cytron, Ferrante, Rosen, Wegman, Zadeck, Efficiently computing static si
 dependence graph (TOPLAS 13, 1991); block arguments that no use needs are taken back, as in its section on dead code.
 """
 
-# Regions move from an operation to the one that takes its place.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
+from tx8ir.analysis.forwarding import ForwardingGroup, can_carry, forwarding_groups
 from tx8ir.analysis.storage_origin import Place, Places
 from tx8ir.core import (
     Block,
     BlockArgument,
     Branch,
     Builder,
+    CallLike,
+    DictAttr,
+    InPlaceUpdate,
     Operation,
     Region,
+    RegionBranch,
     TensorType,
     Type,
     Value,
@@ -32,11 +35,12 @@ from tx8ir.core import (
     at_location,
 )
 from tx8ir.core.ir.dominance import Dominators
-from tx8ir.core.opdef.definition import SEGMENTS
-from tx8ir.dialects import builtin, cf, func, pd, scf
+from tx8ir.core.ir.region_branch import insert_rebuilt, region_branch_around
+from tx8ir.core.opdef.operand_fields import set_operand_ranges, with_operands
+from tx8ir.dialects import builtin, func
 from tx8ir.support.trampoline import Task, run_tasks
 
-from .copies import read_before, tensor_before
+from .copies import inserted, read_before, tensor_before
 
 
 class StorageSsa:
@@ -158,8 +162,9 @@ class StorageSsa:
             groups.append([self._now(value, op) for value in kept])
             passed += len(given)
             groups[-1] += [self._versions[root] for root in self._joined.get(block, ())]
-        decides = op.operands[: len(op.operands) - passed]
-        set_successor_operands(op, [self._now(value, op) for value in decides], groups)
+        for index, value in enumerate(op.operands[: len(op.operands) - passed]):
+            op.set_operand(index, self._now(value, op))
+        branch.set_successor_operands(groups)
 
     def _drop_unused_arguments(self, region: Region) -> None:
         """Take back the added arguments that lead to no use but as such arguments."""
@@ -193,7 +198,7 @@ class StorageSsa:
             values = iter(op.operands[deciding[op] :])
             given = [[(argument, next(values)) for argument in group] for group in groups]
             kept = [[value for argument, value in group if argument not in unused] for group in given]
-            set_successor_operands(op, op.operands[: deciding[op]], kept)
+            cast(Branch, op.interface(Branch)).set_successor_operands(kept)
         for argument in unused:
             self._dropped.setdefault(cast(Block, argument.owner), set()).add(argument.index)
 
@@ -236,21 +241,21 @@ class StorageSsa:
                 self._read(cast(builtin.ToVTensorOp, op))
             elif cls is builtin.ToTensorOp:
                 self._copy(cast(builtin.ToTensorOp, op))
-            elif cls is scf.IfOp:
-                yield self._if(cast(scf.IfOp, op))
-            elif cls is scf.WhileOp:
-                yield self._while(cast(scf.WhileOp, op))
-            elif isinstance(op, pd.InplaceOp):
-                self._write(op)
             elif op.regions:
-                for inner in op.walk():
-                    self._use(inner)
-            elif not (op.successors or cls in _ENDS):
+                branch = op.interface(RegionBranch)
+                if branch is not None and can_carry(branch):
+                    yield self._structured(op, branch)
+                else:
+                    for inner in op.walk():
+                        self._use(inner)
+            elif InPlaceUpdate in cls.info.interfaces:
+                self._write(op)
+            elif not op.successors and region_branch_around(op) is None:
                 if op.op_operands and owner(op.operands[0]) is not None and op.interface(ViewLike) is not None:
                     self._dead.append(op)
                     continue
                 self._use(op)
-                if cls is func.CallOp:
+                if CallLike in cls.info.interfaces:
                     for result in op.results:
                         if result in self._owned:
                             self._set(result, result)
@@ -337,7 +342,7 @@ class StorageSsa:
         self._set(op.out, read_before(given, op) if isinstance(given.type, TensorType) else given)
         self._dead.append(op)
 
-    def _write(self, op: pd.InplaceOp) -> None:
+    def _write(self, op: Operation) -> None:
         """Make a new version of what an in-place operation writes; without an owner it stays."""
         operands = op.operands
         place = self._places.place(operands[0])
@@ -346,12 +351,13 @@ class StorageSsa:
             return
         root, path = place.root, place.path()
         bases = [self._content(cast(Place, step.base), op) for step in path]
-        if isinstance(op, pd.Assign_Op):
-            value = self._value(op.value, op)
+        update = cast(InPlaceUpdate, op.interface(InPlaceUpdate))
+        stored = update.stored()
+        if stored is not None:
+            value = self._value(stored, op)
         else:
             read = {value: self._value(value, op) for value in dict.fromkeys(operands)}
-            form = op.value_form([read[value] for value in operands])
-            value = cast(Block, op.parent).insert_before(form, op).results[0]
+            value = inserted(update.new_content([read[value] for value in operands]), op)
         held: list[Value] = []  # by the places on the path, the last one first
         if path:
             with at_location(op.location), Builder.before(op):
@@ -368,7 +374,7 @@ class StorageSsa:
         """Note what the place of a write holds now; the other pieces of a split are what they were."""
         view = cast(Operation, step.view)
         pieces = self._shown.get(view)
-        if isinstance(view, pd.SplitOp) and pieces is not None and pieces[0] is before:
+        if pieces is not None and pieces[0] is before and step.view_like.has_disjoint_results():
             self._put(pieces[1], step.index, content)
             self._put(self._shown, view, (self._versions[step.root], pieces[1]))
         else:
@@ -387,85 +393,95 @@ class StorageSsa:
         """Indices of the values that stay: the others are names of storages that have versions."""
         return [i for i, value in enumerate(values) if self._owner(value) is None or value in self._owned]
 
-    def _finish(self, end: Operation, kept: Sequence[int], roots: Sequence[Value], first: int = 0) -> None:
-        """Let a terminator give the values that are kept, and the versions of the storages; `first` operands stay."""
-        values = end.operands
-        given = [self._now(value, end) for value in values[:first]]
-        given += [self._now(values[first + index], end) for index in kept]
-        end.set_operands([*given, *(self._versions[root] for root in roots)])
-
     def _drop(self, block: Block, kept: Sequence[int]) -> None:
         """Note that the arguments of a block but those `kept` go away."""
         if len(kept) < len(block.args):
             self._dropped.setdefault(block, set()).update(set(range(len(block.args))).difference(kept))
 
-    def _if(self, op: scf.IfOp) -> Task:
+    def _structured(self, op: Operation, branch: RegionBranch) -> Task:
+        """Let a choice or a loop carry the versions of the storages that are written inside."""
         roots = list(self._written_in.get(op, ()))
-        kept = self._kept(op.results)
-        self._use(op)
-        if roots and not len(op.else_region):
-            op.else_region.append(Block())
-            op.else_region.block.append(scf.YieldOp([]))
+        groups = forwarding_groups(branch)
+        kept = {group: self._kept_of(group) for group in groups}
+        forwarded: dict[Region | None, list[tuple[range, list[int]]]] = {}
+        taken: dict[Region | None, tuple[int, list[int]]] = {}
+        for group in groups:
+            for source, values in sorted(group.sources, key=lambda entry: entry[1].start):
+                forwarded.setdefault(source, []).append((values, kept[group]))
+            taken.update((target, (group.width, kept[group])) for target in group.targets)
+        if roots:
+            for region in op.regions:
+                if not len(region):
+                    branch.fill_region(region)
+        given = [(values, self._given(op, values, kept, roots)) for values, kept in forwarded.get(None, ())]
+        operands, attributes = with_operands(op, given)
+        for index, value in enumerate(op.operands):
+            if not any(index in values for values, _ in given):
+                later = sum(len(new) - len(values) for values, new in given if values.stop <= index)
+                operands[index + later] = self._now(value, op)
         for region in op.regions:
             for block in region.blocks:
                 mark = len(self._undo)
+                if region in taken:
+                    width, indices = taken[region]
+                    first = len(block.args) - width
+                    self._drop(block, [*range(first), *(first + index for index in indices)])
+                    for root in roots:
+                        self._set(root, block.add_argument(self._type(root)))
                 yield self._block(block)
-                self._finish(cast(Operation, block.last_op), kept, roots)
+                self._finish(cast(Operation, block.last_op), forwarded.get(region, ()), roots)
                 self._back_to(mark)
-        self._replace(op, op.operands, kept, roots)
+        width, indices = taken[None]
+        first = len(op.results) - width
+        self._replace(op, branch, operands, attributes, [*range(first), *(first + index for index in indices)], roots)
 
-    def _while(self, op: scf.WhileOp) -> Task:
-        roots = list(self._written_in.get(op, ()))
-        kept_inits, kept_results = self._kept(op.before.block.args), self._kept(op.results)
-        values = op.operands
-        inits = [self._now(values[i], op) for i in kept_inits] + [self._versions[root] for root in roots]
-        for region, first, kept, taken in (
-            (op.before, 1, kept_results, kept_inits),
-            (op.after, 0, kept_inits, kept_results),
-        ):
-            mark, block = len(self._undo), region.block
-            self._drop(block, taken)
-            for root in roots:
-                self._set(root, block.add_argument(self._type(root)))
-            yield self._block(block)
-            self._finish(cast(Operation, block.last_op), kept, roots, first)
-            self._back_to(mark)
-        self._replace(op, inits, kept_results, roots)
+    def _kept_of(self, group: ForwardingGroup) -> list[int]:
+        """Indices of the values of a group that stay: those that stay in one of its lists."""
+        kept: set[int] = set()
+        for inputs in group.targets.values():
+            kept.update(self._kept(inputs))
+        return sorted(kept)
 
-    def _replace(self, op: Operation, operands: Sequence[Value], kept: Sequence[int], roots: Sequence[Value]) -> None:
+    def _given(self, op: Operation, values: range, kept: Sequence[int], roots: Sequence[Value]) -> list[Value]:
+        """What `op` forwards in place of some of its operands."""
+        operands = op.operands
+        found = [self._now(operands[values.start + index], op) for index in kept]
+        return [*found, *(self._versions[root] for root in roots)]
+
+    def _finish(self, end: Operation, forwarded: Sequence[tuple[range, list[int]]], roots: Sequence[Value]) -> None:
+        """Let a terminator give the values that are kept, and the versions of the storages."""
+        for use in end.op_operands:
+            if not any(use.index in values for values, _ in forwarded):
+                use.set(self._now(use.value, end))
+        set_operand_ranges(end, [(values, self._given(end, values, kept, roots)) for values, kept in forwarded])
+
+    def _replace(
+        self,
+        op: Operation,
+        branch: RegionBranch,
+        operands: Sequence[Value],
+        attributes: DictAttr,
+        kept: Sequence[int],
+        roots: Sequence[Value],
+    ) -> None:
         """Put an operation with the same regions in the place of `op`; its last results are the new versions."""
         results = op.results
-        if not roots and len(kept) == len(results) and tuple(operands) == op.operands:
+        if not roots and len(kept) == len(results) and len(operands) == len(op.operands):
+            op.set_operands(operands)
             for result in results:
                 if result in self._owned:
                     self._set(result, result)
             return
-        regions: tuple[Region, ...] = op._regions
-        op._regions = ()
-        for region in regions:
-            region._parent = None
         types = [results[i].type for i in kept] + [self._type(root) for root in roots]
-        made: Operation = type(op).create(operands, types, attributes=op.attributes, location=op.location)
-        cast(Block, op.parent).insert_before(made, op)  # without regions, which would be searched for this block
-        made._regions = regions
-        for region in regions:
-            region._parent = made
+        made = insert_rebuilt(branch, operands, types, attributes)
         for index, result in zip(kept, made.results, strict=False):
             if results[index] in self._owned:
                 self._set(results[index], result)
-            else:
+            elif self._owner(results[index]) is None:
                 results[index].replace_all_uses_with(result)
         for root, result in zip(roots, made.results[len(kept) :], strict=True):
             self._set(root, result)
         self._dead.append(op)
 
 
-def set_successor_operands(op: Operation, decides: Sequence[Value], groups: Sequence[Sequence[Value]]) -> None:
-    """Give a branch of `cf` its operands: those that decide, and those of each successor."""
-    op.set_operands([*decides, *(value for group in groups for value in group)])
-    if isinstance(op, cf.CondBranchOp):
-        op.set_attribute(SEGMENTS, (len(decides), *map(len, groups)))
-
-
 _ALL: Final = 1 << 60
-_ENDS: Final = (scf.YieldOp, scf.ConditionOp)

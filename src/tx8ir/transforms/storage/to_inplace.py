@@ -8,8 +8,19 @@ from typing import ClassVar, cast
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
-from tx8ir.core import Block, Builder, Operation, Program, RankedTensor, TensorType, Value, at_location
-from tx8ir.dialects import builtin, pd
+from tx8ir.core import (
+    Block,
+    Builder,
+    InPlaceForm,
+    InPlaceUpdate,
+    Operation,
+    Program,
+    RankedTensor,
+    TensorType,
+    Value,
+    at_location,
+)
+from tx8ir.dialects import builtin
 from tx8ir.passes import Pass, register_pass
 
 
@@ -33,9 +44,12 @@ class ToInplace(Pass):
         ops = list(program.module.walk())
         writes: _Writes | None = None
         for op in reversed(ops):
-            if isinstance(op, pd.Assign_Op):
+            updates = InPlaceUpdate in op.__class__.info.interfaces  # an erased operation has only its class
+            update = op.interface(InPlaceUpdate) if updates else None
+            stored = update.stored() if update is not None else None
+            if stored is not None:
                 writes = writes or _Writes(self.analyses.get(AliasAnalysis, program))
-                self.count("inplace", _write_where_it_was_read(op, writes, self.name))
+                self.count("inplace", _write_where_it_was_read(op, stored, writes, self.name))
             elif isinstance(op, builtin.ToTensorOp):
                 self.count("inplace", _copy_earlier(op, self.name))
 
@@ -78,27 +92,25 @@ class _Writes:
         return places
 
 
-def _write_where_it_was_read(assign: pd.Assign_Op, writes: _Writes, by: str) -> int:
-    """Pattern 1 of the pass, ending in `assign`."""
-    compute = assign.value.defining_op
+def _write_where_it_was_read(assign: Operation, stored: Value, writes: _Writes, by: str) -> int:
+    """Pattern 1 of the pass, ending in `assign`, which stores a value."""
+    target, compute = assign.operands[0], stored.defining_op
     read = compute.operands[0].defining_op if compute is not None and compute.operands else None
-    inplace = pd.inplace_form(type(compute)) if compute is not None else None
+    form = compute.interface(InPlaceForm) if compute is not None else None
     if (
         compute is None
-        or inplace is None
+        or form is None
         or not isinstance(read, builtin.ToVTensorOp)
-        or read.x is not assign.x
-        or not assign.value.has_one_use
+        or read.x is not target
+        or not stored.has_one_use
         or not read.parent is compute.parent is assign.parent
     ):
         return 0
-    if cast(RankedTensor, compute.results[0].type).to_tensor() is not assign.x.type:
+    if cast(RankedTensor, compute.results[0].type).to_tensor() is not target.type:
         return 0
-    if writes.is_between(read, assign, assign.x):
+    if writes.is_between(read, assign, target):
         return 0
-    made: Operation = inplace.create(
-        [assign.x, *compute.operands[1:]], [assign.x.type], attributes=compute.attributes, location=compute.location
-    )
+    made = form.in_place([target, *compute.operands[1:]])
     cast(Block, assign.parent).insert_before(made, assign)
     assign.replace_with(made.results[0], by)
     compute.erase(by)
@@ -112,18 +124,15 @@ def _copy_earlier(copy: builtin.ToTensorOp, by: str) -> int:
     passed = 0
     while True:
         compute = copy.x.defining_op
-        inplace = pd.inplace_form(type(compute)) if compute is not None else None
-        if compute is None or inplace is None or not copy.x.has_one_use or compute.parent is not copy.parent:
+        form = compute.interface(InPlaceForm) if compute is not None else None
+        if compute is None or form is None or not copy.x.has_one_use or compute.parent is not copy.parent:
             return passed
         x = compute.operands[0]
         if not x.has_one_use or _is_shared(x) or x.type is not copy.x.type:
             return passed
         with at_location(copy.location), Builder.before(compute):
             earlier = builtin.to_tensor(x)
-        made: Operation = inplace.create(
-            [earlier.out, *compute.operands[1:]], [earlier.out.type],
-            attributes=compute.attributes, location=compute.location,
-        )  # fmt: skip
+        made = form.in_place([earlier.out, *compute.operands[1:]])
         cast(Block, compute.parent).insert_before(made, compute)
         copy.replace_with(made.results[0], by)
         compute.erase(by)

@@ -12,7 +12,9 @@ from tx8ir.analysis import AliasAnalysis
 from tx8ir.analysis.storage_origin import Places
 from tx8ir.core import (
     Block,
+    Branch,
     HasValueSemantics,
+    InPlaceUpdate,
     Operation,
     OpOperand,
     Program,
@@ -24,10 +26,10 @@ from tx8ir.core import (
 from tx8ir.core.attrs.attributes import EMPTY_DICT
 from tx8ir.core.ir.dominance import immediate_dominators
 from tx8ir.core.ir.operation import create_unchecked
-from tx8ir.dialects import builtin, cf, func, pd
+from tx8ir.dialects import builtin, func, pd
 from tx8ir.passes import Pass, register_pass
 
-from .copies import read_before, tensor_after
+from .copies import inserted, read_before, tensor_after
 from .storage_ssa import StorageSsa
 
 
@@ -51,7 +53,7 @@ class ToValueSemantics(Pass):
     Storage stays written by `pd.assign_` when it exists outside of the function (arguments, parameters, inputs), when
     it is written after a name for it was given away (to a list, a call that returns it, a branch or loop that chooses
     between it and storage that is still used), and when it is chosen from such storage; in a function with branches
-    of other dialects than `cf` always.
+    that do not say what they give (`Branch`) always.
 
     Assumes: nothing. Blocks that the entry of a function does not reach are erased. Guarantees: no in-place operation
     but `pd.assign_` is left, none of storage that is owned and known; no operation with value semantics has a tensor
@@ -71,14 +73,14 @@ class ToValueSemantics(Pass):
                 self.count("unreachable", _erase_unreachable(function.body, self.name))
         kinds = _Kinds()
         containers: list[Operation] = []
-        inplace: list[pd.InplaceOp] = []
+        inplace: list[Operation] = []
         values: list[Operation] = []
         for op in program.module.walk():
             kind = kinds[op.__class__]
             if kind is _Kind.CONTAINER:
                 containers.append(op)
             elif kind is _Kind.INPLACE:
-                inplace.append(cast(pd.InplaceOp, op))
+                inplace.append(op)
             elif kind is _Kind.VALUE:
                 values.append(op)
         self.count("opened", _open_lists(containers, self.name))
@@ -87,7 +89,7 @@ class ToValueSemantics(Pass):
             return
         for op in inplace:
             op.results[0].replace_all_uses_with(op.operands[0])
-        self.count("rewritten", sum(not isinstance(op, pd.Assign_Op) for op in inplace))
+        self.count("rewritten", sum(_update(op).stored() is None for op in inplace))
         rewritten: set[Operation] = set()
         known: list[AliasAnalysis] = []
 
@@ -129,7 +131,7 @@ class _Kinds(dict[type[Operation], _Kind]):
         kind = _Kind.NOTHING
         if issubclass(cls, _CONTAINERS):
             kind = _Kind.CONTAINER
-        elif issubclass(cls, pd.InplaceOp):
+        elif InPlaceUpdate in cls.info.interfaces:
             kind = _Kind.INPLACE
         elif HasValueSemantics in cls.info.traits:
             kind = _Kind.VALUE
@@ -187,10 +189,15 @@ def _read_operands(op: Operation, uses: Sequence[OpOperand]) -> bool:
     return bool(read)
 
 
-def _rewrite_inplace(op: pd.InplaceOp, by: str) -> None:
+def _update(op: Operation) -> InPlaceUpdate:
+    return cast(InPlaceUpdate, op.interface(InPlaceUpdate))
+
+
+def _rewrite_inplace(op: Operation, by: str) -> None:
     """`foo_` as `foo` and `pd.assign_`."""
     target = op.operands[0]
-    if isinstance(op, pd.Assign_Op):
+    update = _update(op)
+    if update.stored() is not None:
         _read_operands(op, op.op_operands[1:])
         return
     read: dict[Value, Value] = {}
@@ -198,20 +205,19 @@ def _rewrite_inplace(op: pd.InplaceOp, by: str) -> None:
     for value in operands:
         if value not in read:
             read[value] = read_before(value, op) if isinstance(value.type, TensorType) else value
-    form = op.value_form([read[value] for value in operands])
+    content = inserted(update.new_content([read[value] for value in operands]), op)
     block = cast(Block, op.parent)
-    block.insert_before(form, op)
     write = create_unchecked(
-        pd.Assign_Op, (target, form.results[0]), (target.type,), EMPTY_DICT, (), (), op.location
+        pd.Assign_Op, (target, content), (target.type,), EMPTY_DICT, (), (), op.location
     )  # types are those of `foo_`: its result has the type of its first operand
     block.insert_before(write, op)
     op.erase(by)
 
 
 def _has_known_branches(region: Region) -> bool:
-    """Whether all branches between its blocks are those of `cf`, whose operands `storage_ssa` can change."""
+    """Whether all branches between its blocks say what they give to these."""
     ends = [block.last_op for block in region.blocks]
-    return all(op is None or not op.successors or isinstance(op, (cf.BranchOp, cf.CondBranchOp)) for op in ends)
+    return all(op is None or not op.successors or op.interface(Branch) is not None for op in ends)
 
 
 def _erase_unreachable(region: Region, by: str) -> int:
