@@ -127,6 +127,33 @@ def draw_array(rng: np.random.Generator, shape: Sequence[int], format: Format, f
     return ordinary if flavour == "ordinary" else np.where(rng.random(shape) < 0.5, special, ordinary)
 
 
+def structured_array(rng: np.random.Generator, shape: Sequence[int], format: Format) -> Array:
+    """Numbers in an order that a compiler may look for: a triangle, a unit matrix, places counted, all alike.
+
+    Some have one other number among them.
+    """
+    rows, columns = (1, *shape)[-2] if shape else 1, shape[-1] if shape else 1
+    makers: tuple[Callable[[], Array], ...] = (
+        lambda: np.tri(rows, columns),
+        lambda: 1 - np.tri(rows, columns, -1),
+        lambda: np.eye(rows, columns),
+        lambda: np.arange(columns),
+        lambda: np.arange(columns)[::-1],
+        lambda: np.arange(math.prod(shape)).reshape(shape),
+        lambda: np.zeros(shape),
+        lambda: np.ones(shape),
+    )
+    made = makers[rng.integers(len(makers))]()
+    made = np.array(np.broadcast_to(made.reshape(made.shape[-len(shape) :] if shape else ()), shape))
+    if made.size and rng.random() < 0.3:
+        place = rng.integers(made.size)
+        made.reshape(-1)[place] = 1 - made.reshape(-1)[place]
+    if format.is_float or format.is_bool:
+        return made.astype(format.dtype)
+    low, high = format.integer_range
+    return np.clip(made, low, high).astype(format.dtype)
+
+
 def in_domain(array: Array, domain: Domain, format: Format, rng: np.random.Generator) -> Array:
     """`array`, numbers of a format, with those that do not belong to a domain replaced by some that do.
 

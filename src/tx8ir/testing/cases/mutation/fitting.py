@@ -16,7 +16,7 @@ from tx8ir.testing.guidance.direction import ANYTHING, Direction
 from tx8ir.testing.guidance.extraction import op_classes
 
 from .fitted import fitted
-from .values import add_input, is_tensor, number, numbers_in, values_before, variable
+from .values import add_input, is_tensor, number, numbers, numbers_in, values_before, variable
 
 NUMBERS = (0.0, 1.0, -0.0, 2.0, -1.0, 0.5)
 
@@ -193,6 +193,8 @@ def new_operand(
     if fitting and rng.random() < 0.7:
         return rng.choice(fitting[:4])
     how = rng.random()
+    if type_.is_static and how < 0.05:
+        return numbers(at, type_, rng)
     if type_.is_static and how < 0.15:
         return number(at, type_, rng.choice(material.numbers), rng)
     if type_.is_static and how < 0.3:

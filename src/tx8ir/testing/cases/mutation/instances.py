@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import attrs
-import numpy as np
 
 from tx8ir.core import (
     Block,
@@ -36,17 +35,16 @@ from tx8ir.core import (
     i64,
     ui8,
 )
-from tx8ir.dialects import builtin, func
+from tx8ir.dialects import func
 from tx8ir.dialects.samples import Sample
 from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint
 from tx8ir.testing.guidance.extraction import op_classes
-from tx8ir.testing.inputs import draw_array
 from tx8ir.testing.pattern_builder import PatternBuilder, holds
 from tx8ir.testing.terms import OpTerm, ParameterVar, as_pattern
 
 from .fitting import NUMBERS, Material, adapted, attribute_values, fitted_to, new_operand, samples
-from .values import add_input, add_results, number, stretched, telling_numbers, values_before, variable
+from .values import add_input, add_results, number, numbers, stretched, telling_numbers, values_before, variable
 
 _SHAPES = ((2, 3), (2, 2), (3,), (), (1, 2, 3), (2, 2, 2), (1, 2, 3, 3), (2, 4), (1, 3), (1,))
 _ELEMENTS = (f32, f32, f32, f16, bf16, i32, i8, i64, ui8)
@@ -205,22 +203,14 @@ class _Instance:
         if isinstance(pattern, Number):
             known = telling_numbers(wanted.element) if rng.random() < 0.4 else (*self.material.numbers, *NUMBERS)
             if not pattern.constraints and rng.random() < 0.35:
-                flavour = "mixed" if rng.random() < 0.3 else "ordinary"
-                generator = np.random.default_rng(rng.randrange(1 << 30))
-                data = draw_array(generator, wanted.shape, wanted.element.format, flavour)
-                with Builder.before(self.at):
-                    return self._named(pattern, builtin.ConstantOp(value=data).out)  # pyright: ignore[reportArgumentType]
-            numbers = [x for x in known if holds(pattern.constraints, x)]
-            if not numbers:
+                return self._named(pattern, numbers(self.at, wanted, rng))
+            allowed = [x for x in known if holds(pattern.constraints, x)]
+            if not allowed:
                 raise IrError("no number is known that the constraints allow")
             shape = rng.choice([(), (), wanted.shape, (1,)])
-            value = number(self.at, wanted.with_shape(shape), rng.choice(numbers), rng)
+            value = number(self.at, wanted.with_shape(shape), rng.choice(allowed), rng)
         elif isinstance(pattern, Constant):
-            flavour = "mixed" if rng.random() < 0.3 else "ordinary"
-            generator = np.random.default_rng(rng.randrange(1 << 30))
-            data = draw_array(generator, wanted.shape, wanted.element.format, flavour)
-            with Builder.before(self.at):
-                value = builtin.ConstantOp(value=data).out  # pyright: ignore[reportArgumentType]  converted
+            value = numbers(self.at, wanted, rng)
         elif isinstance(pattern, ParameterVar):
             value = variable(self.program, self.at, wanted, rng, mutable=rng.random() < 0.5)
         elif pattern is not None and isinstance(pattern, Var):

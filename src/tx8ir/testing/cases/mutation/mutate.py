@@ -88,7 +88,8 @@ def grow_program(program: Program, rng: random.Random, material: Material) -> Pr
     try:
         with detached():
             for number in range(rng.choice((1, 2, 2, 3, 3, 4, 6))):
-                operations.add_operation(program, rng, material)
+                repeats = number and rng.random() < 0.15  # what merges equal operations looks for
+                (operations.repeat_operation if repeats else operations.add_operation)(program, rng, material)
                 if not number and rng.random() < 0.3:
                     programs.change_storage(program, rng, material)
             infer_again(program)

@@ -35,6 +35,8 @@ from .programs import equal_extents
 from .values import add_input, add_results, entry, is_tensor, number, operations, telling_numbers, variable
 
 _TELLING = (4.0, 0.25, 3.0, 1e-40, 1e38, float("inf"))
+_SMALL = 12
+"""Of a constant of so many numbers, each is changed."""
 Edit: TypeAlias = Callable[[Program], object]
 
 
@@ -165,10 +167,16 @@ def _of_numbers(op: builtin.ConstantOp, place: int) -> Iterator[Edit]:
     """A constant of other numbers: all one that is telling, and several of them."""
     array, type_ = op.value.value, op.out.type
     assert isinstance(type_, RankedTensor)
-    chosen = np.array(telling_numbers(type_.element), np.float64)
+    chosen = np.array(telling_numbers(type_.element), np.float64 if type_.element.is_float else np.dtype("O"))
     with np.errstate(all="ignore"):
         choices = [np.full(array.shape, n).astype(array.dtype) for n in chosen]
         choices += [np.resize(np.roll(chosen, k), array.shape).astype(array.dtype) for k in (0, 3)]
+    if 1 < array.size <= _SMALL:
+        for place_of_one in range(array.size):  # one of them another one
+            other = array.copy()
+            with np.errstate(all="ignore"):
+                other.reshape(-1)[place_of_one] = 1 - other.reshape(-1)[place_of_one].astype(np.float64)
+            choices.append(other)
     for numbers in choices:
         yield lambda p, numbers=numbers: setattr(_at(p, place), "value", numbers)
 

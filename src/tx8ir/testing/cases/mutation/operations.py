@@ -34,6 +34,7 @@ from .values import (
     insertion_points,
     is_tensor,
     number,
+    numbers,
     operations,
     stretched,
     values_before,
@@ -192,7 +193,9 @@ def _source(program: Program, op: Operation, type_: RankedTensor, rng: random.Ra
     how = rng.randrange(3)
     if how and type_.is_static and not isinstance(type_, TensorType):
         if how == 1:
-            return number(op, type_, rng.choice(material.numbers), rng)
+            return (
+                number(op, type_, rng.choice(material.numbers), rng) if rng.random() < 0.5 else numbers(op, type_, rng)
+            )
         return variable(program, op, type_, rng, mutable=rng.random() < 0.3)
     return add_input(program, type_)
 

@@ -12,6 +12,7 @@ import numpy as np
 from tx8ir.core import (
     Block,
     Builder,
+    DenseAttr,
     FunctionType,
     Operation,
     Program,
@@ -23,7 +24,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.dialects.domains import Domain
-from tx8ir.testing.inputs import draw_array, held
+from tx8ir.testing.inputs import draw_array, held, structured_array
 
 LARGEST = 256
 """Values of more elements are not operated on."""
@@ -125,6 +126,18 @@ def number(at: Operation, type_: RankedTensor, value: float, rng: random.Random)
             if element.is_float:
                 data = held(data, element.format)
         return builtin.ConstantOp(value=data).out  # pyright: ignore[reportArgumentType]  converted
+
+
+def numbers(at: Operation, type_: RankedTensor, rng: random.Random) -> Value:
+    """A constant of several numbers in front of an operation: drawn ones, special ones among them, or a structure."""
+    generator = np.random.default_rng(rng.randrange(1 << 30))
+    format = type_.element.format
+    if rng.random() < 0.4 and type_.rank:
+        data = structured_array(generator, type_.shape, format)
+    else:
+        data = draw_array(generator, type_.shape, format, "mixed" if rng.random() < 0.3 else "ordinary")
+    with Builder.before(at):
+        return builtin.ConstantOp(value=DenseAttr(data, type_.to_vtensor())).out
 
 
 def numbers_in(program: Program, at: Operation, type_: RankedTensor, domain: Domain, rng: random.Random) -> Value:
