@@ -363,9 +363,22 @@ def calls(draft: Draft) -> Sequence[Value]:
         unused = draft.function(types, write(rng.choice(("none", "store", "call")), first))
         if draft.perhaps(0.3):
             unused.set_attribute("sym_visibility", "public")
-    results = draft.call(first, [x, y, condition])
+
+    def given(c: Value, *values: Value) -> list[Value]:
+        """Arguments: these values, in another order, or numbers."""
+        chosen = [
+            draft.number(rng.choice((2.0, 2.0, 3.0)), _of(v), _shape(v)) if numbers and draft.perhaps(0.7) else v
+            for v in values
+        ]
+        return [*(reversed(chosen) if draft.perhaps(0.2) else chosen), c]
+
+    numbers = draft.perhaps(0.35)
+    results = draft.call(first, given(condition, x, y))
     if draft.perhaps(0.6) or second is not first:
-        results += draft.call(second, [x, y, condition] if draft.perhaps(0.7) else [y, x, condition])
+        results += draft.call(second, given(condition, x, y))
+    if draft.perhaps(0.25):  # a function that calls it, too
+        caller = draft.function(types, lambda args: draft.call(first, given(args[2], *args[:2])))
+        results += draft.call(caller, [x, y, condition])
     used = results if draft.perhaps(0.6) else results[1:]
     return [*used, draft.read(name)] if draft.perhaps(0.8) else used or [x]
 
