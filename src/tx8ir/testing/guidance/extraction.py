@@ -25,10 +25,10 @@ from tx8ir.rewriting.declarative import Attr, Make, Node, OneOf, ResultOf, Rule
 from tx8ir.rewriting.declarative.constraints import Constraint
 from tx8ir.testing.passes.counterexample import PassLike, stages_of
 from tx8ir.testing.passes.coverage import all_codes
-from tx8ir.testing.terms import OpTerm
 
 from .direction import Direction
 from .shapes import shapes
+from .terms import OpTerm
 
 DIALECTS: Final = ("pd", "builtin", "scf", "cf", "func")
 """Where the operations of programs under test come from."""

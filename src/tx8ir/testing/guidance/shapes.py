@@ -23,7 +23,8 @@ from typing import Any, Final, cast
 import attrs
 
 from tx8ir.core import Op
-from tx8ir.testing.terms import DEPTH, Classes, OpTerm, ValueTerm
+
+from .terms import DEPTH, Classes, OpTerm, ValueTerm
 
 _PARTS = 8
 """So many parts of a list are looked at, at most."""

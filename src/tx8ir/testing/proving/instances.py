@@ -36,7 +36,7 @@ from tx8ir.testing.cases.mutation.instances import empty_program
 from tx8ir.testing.cases.mutation.values import add_input, add_results
 from tx8ir.testing.guidance.direction import Direction
 from tx8ir.testing.guidance.extraction import op_classes, read_pass
-from tx8ir.testing.pattern_builder import PatternBuilder, holds
+from tx8ir.testing.guidance.pattern_builder import PatternBuilder, holds
 
 from .choices import Choices, every_way
 from .scalars import ProofError, is_constant, is_elementwise

@@ -40,8 +40,8 @@ from tx8ir.dialects.samples import Sample
 from tx8ir.rewriting.declarative import Attr, Constant, Node, Number, OneOf, Pattern, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint
 from tx8ir.testing.guidance.extraction import op_classes
-from tx8ir.testing.pattern_builder import PatternBuilder, holds
-from tx8ir.testing.terms import OpTerm, ParameterVar, as_pattern
+from tx8ir.testing.guidance.pattern_builder import PatternBuilder, holds
+from tx8ir.testing.guidance.terms import OpTerm, ParameterVar, as_pattern
 
 from .fitting import NUMBERS, Material, adapted, attribute_values, fitted_to, new_operand, samples
 from .values import add_input, add_results, number, numbers, stretched, telling_numbers, values_before, variable

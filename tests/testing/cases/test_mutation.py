@@ -11,12 +11,12 @@ from tx8ir.core import Block, Operation, Program, VTensorType, f32
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.target.formats import Format
-from tx8ir.testing.direction import Direction
+from tx8ir.testing.cases.mutation import Material, empty_program, from_template
+from tx8ir.testing.cases.mutation.accesses import accesses
+from tx8ir.testing.cases.mutation.fitted import fitted
+from tx8ir.testing.cases.mutation.flow import calls
+from tx8ir.testing.guidance.direction import Direction
 from tx8ir.testing.inputs import held, structured_array
-from tx8ir.testing.mutation import Material, empty_program, from_template
-from tx8ir.testing.mutation.accesses import accesses
-from tx8ir.testing.mutation.fitted import fitted
-from tx8ir.testing.mutation.flow import calls
 
 
 def test_attributes_fit_the_operands() -> None:
