@@ -180,8 +180,8 @@ def owned(op):
 
 def stray_use(use):
     extra = OpOperand.__new__(OpOperand)
-    extra._owner, extra.index = use._owner, use.index
-    link(extra, use._value)
+    extra._owner, extra.index, extra._value = use._owner, use.index, use._value
+    link((extra,))
 
 
 def erase_anyway(op):

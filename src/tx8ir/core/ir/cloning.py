@@ -11,7 +11,7 @@ from tx8ir.support.relaxed_gc import bulk
 
 from .block import Region, require_block
 from .operation import Operation, create_unchecked
-from .value import BlockArgument, OpOperand, OpResult, as_value
+from .value import BlockArgument, OpOperand, OpResult, as_value, link
 
 
 def clone_operation(root: Operation, mapping: dict[Any, Any]) -> Any:
@@ -42,7 +42,8 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
     # A work item is (block to fill, next operation to copy into it).
     work: list[tuple[Any, Any]] = []
     _clone_regions(root, copy, mapping, work)
-    unmapped = [use for use, old in zip(copy._operands, root._operands, strict=True) if use._value is old._value]
+    linked: list[OpOperand] = []
+    unmapped: list[OpOperand] = []
     while work:
         target, op = work.pop()
         last = target._last
@@ -60,14 +61,8 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
                 use._owner = made
                 use.index = old_use.index
                 use._value = value
-                use._next = None
-                tail = use._previous = value._last_use
-                if tail is None:
-                    value._first_use = use
-                else:
-                    tail._next = use
-                value._last_use = use
                 uses.append(use)
+            linked += uses
             made._operands = tuple(uses)
             results: list[OpResult] = []
             for old_result in op._results:
@@ -100,10 +95,13 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
                 break
             op = op._next
         target._last = last
-    for use in unmapped:  # from outside, or defined later in the text (another block, or a cycle)
-        new_value = get(use._value)
-        if new_value is not None:
-            use.set(new_value)
+    # From outside, or defined later in the text (another block, or a cycle).
+    for use in unmapped:
+        use._value = get(use._value, use._value)
+    link(linked)
+    for use, old in zip(copy._operands, root._operands, strict=True):
+        if use._value is old._value:  # not mapped before, but perhaps to something inside by now
+            use.set(get(use._value, use._value))
     return copy
 
 

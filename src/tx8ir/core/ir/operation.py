@@ -16,7 +16,7 @@ from tx8ir.core.location import Location, caller_location, fuse, python_location
 from tx8ir.support.display import Displayable
 
 from .block import require_block
-from .value import ErasedValue, OpOperand, OpResult, Value, as_value, link, unlink
+from .value import ErasedValue, OpOperand, OpResult, Value, as_value, make_uses, unlink
 
 if TYPE_CHECKING:
     from .block import Block, Region
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 I = TypeVar("I")  # noqa: E741  (an interface class)
 OpClass = TypeVar("OpClass", bound="Operation")
 
-_new_operand = OpOperand.__new__
 _new_result = OpResult.__new__
 
 
@@ -238,7 +237,7 @@ class Operation(Displayable):
         new = [as_value(v, f"operand {i} of {self.name}") for i, v in enumerate(values)]
         for use in self._operands:
             unlink(use)
-        self._operands = _link_operands(self, new)
+        self._operands = make_uses(self, new)
 
     def set_attribute(self, name: str, value: Any) -> None:
         """Set one attribute from an Attribute or a Python value. Raises TypeError when no attribute holds `value`."""
@@ -414,23 +413,7 @@ def create_unchecked(
     """An operation from parts that are known to be right: values are values, regions are free."""
     op: Any = object.__new__(cls)
     if values:
-        index = 0
-        operands: list[OpOperand] = []
-        for value in values:
-            use = _new_operand(OpOperand)
-            use._owner = op
-            use.index = index
-            use._value = value
-            use._next = None
-            last = use._previous = value._last_use
-            if last is None:
-                value._first_use = use
-            else:
-                last._next = use
-            value._last_use = use
-            operands.append(use)
-            index += 1
-        op._operands = tuple(operands)
+        op._operands = make_uses(op, values)
     else:
         op._operands = ()
     if result_types:
@@ -456,17 +439,6 @@ def create_unchecked(
     for region in regions:
         region._parent = op
     return op
-
-
-def _link_operands(op: Operation, values: Sequence[Value]) -> tuple[OpOperand, ...]:
-    uses: list[OpOperand] = []
-    for index, value in enumerate(values):
-        use = _new_operand(OpOperand)
-        use._owner = op
-        use.index = index
-        link(use, value)
-        uses.append(use)
-    return tuple(uses)
 
 
 def push_blocks(op: Operation, stack: list[Any]) -> None:

@@ -4,8 +4,8 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Final
 
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError
@@ -211,22 +211,54 @@ class OpOperand:
         value = as_value(value)
         if value is not self._value:
             unlink(self)
-            link(self, value)
+            self._value = value
+            link((self,))
 
     def __repr__(self) -> str:
         return f"<OpOperand {self.index} of {self._owner.name} : {self._value._type}>"
 
 
-def link(use: OpOperand, value: Value) -> None:
-    """Append `use` to the chain of `value`."""
-    use._value = value
-    use._next = None
-    last = use._previous = value._last_use
-    if last is None:
-        value._first_use = use
-    else:
-        last._next = use
-    value._last_use = use
+def link_source(use: str, value: str) -> list[str]:
+    """The lines that append a use to the chain of its value, given the names of both.
+
+    Constructors are generated with them in line, as nothing is done as often; `link` has the same lines.
+    """
+    return [
+        f"{use}._next = None",
+        f"last = {use}._previous = {value}._last_use",
+        f"if last is None: {value}._first_use = {use}",
+        f"else: last._next = {use}",
+        f"{value}._last_use = {use}",
+    ]
+
+
+def _generate_link() -> Callable[[Iterable[OpOperand]], None]:
+    body = "\n".join(f"        {line}" for line in ("value = use._value", *link_source("use", "value")))
+    scope: dict[str, Any] = {}
+    exec(compile(f"def link(uses):\n    for use in uses:\n{body}\n", f"<link of {__name__}>", "exec"), scope)
+    return scope["link"]
+
+
+link: Final = _generate_link()
+"""Append each of some uses, whose values are set, to the chain of its value."""
+
+
+def make_uses(owner: Operation, values: Iterable[Value]) -> tuple[OpOperand, ...]:
+    """The uses that the operands of `owner` are, appended to the chains of `values`."""
+    index = 0
+    uses: list[OpOperand] = []
+    for value in values:
+        use = _new_operand(OpOperand)
+        use._owner = owner
+        use.index = index
+        use._value = value
+        uses.append(use)
+        index += 1
+    link(uses)
+    return tuple(uses)
+
+
+_new_operand = OpOperand.__new__
 
 
 def unlink(use: OpOperand) -> None:

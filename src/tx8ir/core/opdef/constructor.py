@@ -15,7 +15,7 @@ from tx8ir.core.ir.block import Block, Region, require_block
 from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation, discard
 from tx8ir.core.ir.traits import SameOperandsAndResultType
-from tx8ir.core.ir.value import OpOperand, OpResult, as_value
+from tx8ir.core.ir.value import OpOperand, OpResult, as_value, link, link_source
 from tx8ir.core.location import STATE, python_location
 
 from .definition import SEGMENTS, Definition
@@ -27,7 +27,7 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
     name = d.op_class.name or d.op_class.__name__
     scope: dict[str, Any] = {
         "OpOperand": OpOperand, "OpResult": OpResult, "new_operand": OpOperand.__new__, "new_result": OpResult.__new__,
-        "as_value": as_value, "dict_attr": dict_attr, "EMPTY_DICT": EMPTY_DICT,
+        "as_value": as_value, "link": link, "dict_attr": dict_attr, "EMPTY_DICT": EMPTY_DICT,
         "STATE": STATE, "getframe": sys._getframe, "python_location": python_location, "definition": d,
         "encode_attributes": _encode_attributes, "infer": _infer, "check_result_types": _check_result_types,
         "take_region": _take_region, "take_block": _take_block, "refuse_repeated": _refuse_repeated,
@@ -70,7 +70,6 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
     if fixed:
         for i, f in enumerate(d.operands):
             body.append(f"o{i} = new_operand(OpOperand); o{i}._owner = self; o{i}.index = {i}; o{i}._value = {f.name}")
-            body.append(f"o{i}._next = None")
         uses = "".join(f"o{i}, " for i in range(len(d.operands)))
         body.append(f"self._operands = ({uses})")
     else:
@@ -79,7 +78,6 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
             "uses = []",
             f"for index, value in enumerate(({parts},)):",
             "    use = new_operand(OpOperand); use._owner = self; use.index = index; use._value = value",
-            "    use._next = None",
             "    uses.append(use)",
             "self._operands = tuple(uses)",
         ]
@@ -103,19 +101,9 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
     # The parts are checked, so the chains of the operands may change; what can still fail discards the operation.
     if fixed:
         for i, f in enumerate(d.operands):
-            v = f.name
-            body.append(f"last = o{i}._previous = {v}._last_use")
-            body.append(f"if last is None: {v}._first_use = o{i}")
-            body.append(f"else: last._next = o{i}")
-            body.append(f"{v}._last_use = o{i}")
+            body += link_source(f"o{i}", f.name)
     else:
-        body += [
-            "for use in uses:",
-            "    value = use._value; last = use._previous = value._last_use",
-            "    if last is None: value._first_use = use",
-            "    else: last._next = use",
-            "    value._last_use = use",
-        ]
+        body.append("link(uses)")
     body.append("point = STATE.insertion_point")
     if hasattr(d.op_class, "initialize"):
         body += ["try: self.initialize()", "except BaseException: discard(self); raise"]
