@@ -66,7 +66,7 @@ def page() -> str:
         notes += [f"{a.name} cut at {', '.join(map(str, a.boundaries))}" for a in declaration.axes if a.boundaries]
         state = "" if declaration.combination is None else declaration.combination.name
         names = rows.setdefault((str(declaration), "; ".join(notes), state), [])
-        names.append(op.name.removeprefix("tx8be."))
+        names.append("*every unary op*" if isinstance(op, tx8be.UnaryOp) else f"`{op.name.removeprefix('tx8be.')}`")
     missing = {op for op in tx8be.DIALECT.ops.values() if Axes in op.info.interfaces} - seen
     if missing:
         raise LookupError(f"no example of {', '.join(sorted(op.name for op in missing))}")
@@ -78,7 +78,7 @@ def page() -> str:
         "|---|---|---|---|",
     ]
     lines += [
-        f"| {', '.join(f'`{name}`' for name in dict.fromkeys(names))} | `{maps}` | {notes} | {state} |"
+        f"| {', '.join(dict.fromkeys(names))} | `{maps}` | {notes} | {state} |"
         for (maps, notes, state), names in rows.items()
     ]
     return "\n".join(lines) + "\n"

@@ -31,6 +31,9 @@ CGRA = {
 }
 
 
+MACHINE = " ".join(CGRA.values())
+
+
 @pytest.fixture(scope="module")
 def generator() -> Any:
     spec = importlib.util.spec_from_file_location("instructions", DOCS / "instructions.py")
@@ -61,7 +64,8 @@ def test_every_name_of_the_machine_has_an_operation() -> None:
     assert {entry.family for entry in FAMILIES} == set(Family)
     for function, names in CGRA.items():
         found = [e for e in FAMILIES if e.family is Family.CGRA and e.function.split(",")[0] == function]
-        assert sorted(name for entry in found for name in entry.names) == sorted(names.split()), function
+        more = set(tx8.UNARY_FUNCTIONS) - set(MACHINE.split())  # functions that somebody added to the machine
+        assert sorted(n for entry in found for n in entry.names if n not in more) == sorted(names.split()), function
     unary = {n for e in FAMILIES if "tx8.unary" in e.operations for n in e.names} - {"and", "or", "xor"}
     assert unary == set(tx8.UNARY_FUNCTIONS)
     binary = {n for e in FAMILIES if "tx8.binary_vv" in e.operations for n in e.names} - {"not"}

@@ -39,6 +39,7 @@ from tx8ir.core import (
 )
 from tx8ir.core.opdef.definition import SEGMENTS
 from tx8ir.dialects import builtin, func, pd
+from tx8ir.dialects.pd.declaration import Elementwise
 
 _DEFAULT: Final = VTensorType((2,), f32)
 _ALIENS: Final = IrContext()
@@ -285,14 +286,9 @@ def _shape(value: Value) -> tuple[int, ...]:
     return cast(RankedTensor, value.type).shape
 
 
-_UNARY: Final = (
-    pd.relu, pd.leaky_relu, pd.gelu, pd.softplus, pd.tanh, pd.sigmoid, pd.erf, pd.exp, pd.log, pd.sqrt, pd.rsqrt,
-    pd.reciprocal, pd.sin, pd.cos, pd.floor, pd.abs, pd.square, pd.assign, pd.softmax, pd.flatten,
-)  # fmt: skip
-_BINARY: Final = (
-    pd.add, pd.subtract, pd.multiply, pd.divide, pd.maximum, pd.minimum, pd.elementwise_pow, pd.equal, pd.not_equal,
-    pd.greater_than, pd.greater_equal, pd.less_than, pd.less_equal, pd.matmul, pd.embedding, pd.gather,
-)  # fmt: skip
+_DECLARED: Final = tuple(op for op in pd.DIALECT.ops.values() if issubclass(op, Elementwise))
+_UNARY: Final = (*(op for op in _DECLARED if len(op.definition.operands) == 1), pd.softmax, pd.flatten)
+_BINARY: Final = (*(op for op in _DECLARED if len(op.definition.operands) == 2), pd.matmul, pd.embedding, pd.gather)
 _REDUCTIONS: Final = (pd.sum, pd.mean, pd.max, pd.min)
 _RECIPES: Final[tuple[Callable[[Value, Value, float], Operation], ...]] = (
     *[lambda x, _y, _n, make=make: make(x) for make in _UNARY],

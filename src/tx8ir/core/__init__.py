@@ -55,7 +55,7 @@ from .attrs.types import (
     ui32,
     ui64,
 )
-from .context import Dialect, IrContext, UnregisteredOp, default_context
+from .context import Dialect, IrContext, UnregisteredOp, default_context, ops_of
 from .errors import InvalidTypeError, IrError, ParseError, UnsupportedError, VerifyError
 from .ir.block import Block, Region
 from .ir.builder import Builder, detached, insert_here
@@ -160,6 +160,7 @@ __all__ = [
     "Compute",
     "ConstantLike",
     "default_context",
+    "ops_of",
     "DenseArrayAttr",
     "DenseAttr",
     "detached",

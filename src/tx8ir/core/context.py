@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import enum
 import importlib
+import keyword
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +17,8 @@ from .errors import IrError
 from .ir.operation import Operation, OpInfo
 
 if TYPE_CHECKING:
+    from types import ModuleType
+
     from .ir.interfaces import Interface
     from .ir.traits import Trait
     from .text.attribute_parser import AttributeParser
@@ -47,10 +50,7 @@ class Dialect:
         self.attributes: dict[str, type[Any]] = {}
         self.types = dict(types or {})
         for op_class in ops:
-            self._check_prefix(op_class.name)
-            if op_class.name in self.ops:
-                raise IrError(f"dialect {name} has two operations {op_class.name}")
-            self.ops[op_class.name] = op_class
+            self.add(op_class)
         for attribute in attributes:
             full = attribute.attr_name if issubclass(attribute, StructAttr) else enum_attr_name(attribute)
             self._check_prefix(full)
@@ -88,6 +88,28 @@ class Dialect:
 
         return cls(name, load_ops(name, source, functions, interfaces, traits))
 
+    def add(self, op_class: type[Operation]) -> None:
+        """Add an operation. Raises IrError when its name is taken or has another prefix."""
+        self._check_prefix(op_class.name)
+        if op_class.name in self.ops:
+            raise IrError(f"dialect {self.name} has two operations {op_class.name}")
+        self.ops[op_class.name] = op_class
+
+    @property
+    def exports(self) -> dict[str, type[Operation]]:
+        """What a package offers of its operations: each class under its own name, and under that in the text.
+
+        `globals().update(DIALECT.exports)` lets `pd.ReluOp` and `pd.relu` be the class that is named "pd.relu"; for
+        type checkers, `python -m tx8ir.core.opdef.stubs` writes the stub that says so.
+        """
+        found: dict[str, type[Operation]] = {}
+        for full_name, op_class in self.ops.items():
+            mnemonic = full_name.split(".", 1)[1]
+            found[op_class.__name__] = op_class
+            if mnemonic.isidentifier() and not keyword.iskeyword(mnemonic):
+                found[mnemonic] = op_class
+        return found
+
     def __getattr__(self, name: str) -> type[Operation]:
         found = self.__dict__.get("ops", {}).get(f"{self.__dict__.get('name')}.{name}")
         if found is None:
@@ -107,6 +129,19 @@ class Dialect:
             for n, c in sorted(self.ops.items())
         )
         return f"<table><caption>dialect {self.name}</caption>{rows}</table>"
+
+
+def ops_of(*modules: ModuleType) -> list[type[Operation]]:
+    """The operations that modules define, in order: their classes that have a name, which starts with the dialect's."""
+    return [
+        value
+        for module in modules
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, Operation)
+        and value.__module__ == module.__name__
+        and value.info.name
+    ]
 
 
 class UnregisteredOp(Operation):

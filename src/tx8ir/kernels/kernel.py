@@ -14,10 +14,11 @@ from tx8ir.core import Builder, Operation, Program, VTensorType, at_location, ui
 from tx8ir.core.attrs.types import ScalarType
 from tx8ir.core.opdef.fields import MISSING
 from tx8ir.dialects import tx8
-from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, UNARY_FUNCTIONS, Chip, Follow, LoopOp, MemorySpace, ProgramOp
+from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, Chip, Follow, LoopOp, MemorySpace, ProgramOp
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, pack, size_bytes
+from tx8ir.target.vector_functions import unary_names
 
 from .affine import Affine, trip_of
 from .errors import KernelError, kernel_line
@@ -263,8 +264,8 @@ class Kernel:
 
     def unary(self, function: str, dst: Views, src: Views, alpha: float | None = None) -> None:
         """`dst = function(src)`, element by element."""
-        if function not in UNARY_FUNCTIONS:
-            raise KernelError(f'there is no function "{function}"; expected one of {", ".join(UNARY_FUNCTIONS)}')
+        if function not in unary_names():
+            raise KernelError(f'there is no function "{function}"; expected one of {", ".join(unary_names())}')
         to, of = self._contiguous(dst), self._contiguous(src)
         self._require_same(function, to, of)
         self.instruction(

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from support.backend_ops import COMPUTED, Sample, samples
+from support.formulas import inexact
 from tx8ir.backend.axes import Along, Axes, CutError, Declaration, Window, declaration_of, slices
 from tx8ir.backend.axes.combination import Combination, Maximum, Minimum, Moments, Normalizer, Sum
 from tx8ir.backend.axes.cuts import boxes, part_counts
@@ -37,9 +38,7 @@ NO_AXES = {
 NO_OPERANDS = {tx8be.ConstantOp, tx8be.LoadConstOp}
 
 SUMS = (tx8be.GemmOp, tx8be.ConvOp, tx8be.ReduceOp, tx8be.PoolOp)
-TWO_ULP = (
-    tx8be.RsqrtOp, tx8be.LogOp, tx8be.ExpOp, tx8be.SinOp, tx8be.CosOp, tx8be.TanhOp, tx8be.SigmoidOp, tx8be.SoftplusOp,
-)  # fmt: skip
+TWO_ULP = tuple(op for op in tx8be.UNARY if op.function.name in inexact())
 HALF = settings(max_examples=settings().max_examples // 2)
 
 

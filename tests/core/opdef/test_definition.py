@@ -685,3 +685,53 @@ class TestCreate:
 def test_an_array_field_takes_what_is_like_an_array():
     assert AttributesOp(array=[[1, 2]]).array.shape == (1, 2)
     assert isinstance(AttributesOp(array=np.zeros(2)).attributes["array"], DenseAttr)
+
+
+# --- interfaces of families ------------------------------------------------------------------------------------------
+
+
+def test_a_model_of_a_base_answers_for_the_whole_family() -> None:
+    class Shown(Interface):
+        __slots__ = ()
+
+        @abstractmethod
+        def show(self) -> str:
+            raise NotImplementedError
+
+    class FamilyOp(Op):
+        x: Operand = operand()
+        out: Result = result()
+
+    class EarlyOp(FamilyOp, name="demo.early"):
+        pass
+
+    class OwnOp(FamilyOp, name="demo.own"):
+        pass
+
+    class InlineOp(FamilyOp, Shown, name="demo.inline"):
+        def show(self) -> str:
+            return "inline"
+
+    @Shown.implement(OwnOp)
+    class Own(Model[Op], Shown):
+        def show(self) -> str:
+            return "own"
+
+    @Shown.implement(FamilyOp)
+    class Family(Model[Op], Shown):
+        def show(self) -> str:
+            return self.op.name
+
+    class LateOp(FamilyOp, name="demo.late"):
+        pass
+
+    class LaterOwnOp(FamilyOp, name="demo.later"):
+        pass
+
+    Shown.attach(LaterOwnOp, Own)  # its own, instead of that of the family
+    x = Block([VTensorType((2,), f32)]).args[0]
+    shown = [kind(x, out=x.type).interface(Shown) for kind in (EarlyOp, OwnOp, InlineOp, LateOp, LaterOwnOp)]
+    assert [found.show() for found in shown if found is not None] == ["demo.early", "own", "inline", "demo.late", "own"]
+    for taken in (OwnOp, InlineOp, LaterOwnOp, FamilyOp):
+        with pytest.raises(InterfaceError, match="implements Shown already"):
+            Shown.attach(taken, Family)

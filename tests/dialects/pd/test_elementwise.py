@@ -10,65 +10,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from support.formulas import formula_of, mnemonic, unary_operations
 from tx8ir.core import Block, VerifyError, VTensorType, bf16, f16, f32, i1, i8, i32, i64, ui8
 from tx8ir.dialects import pd
 from tx8ir.interpreter import EvaluationError
 
 INF, NAN = math.inf, math.nan
 
-UNARY = {
-    "relu": (pd.relu, lambda x: max(x, 0.0), (-3, 3)),
-    "leaky_relu": (pd.leaky_relu, lambda x: x if x >= 0 else 0.02 * x, (-3, 3)),
-    "gelu": (pd.gelu, lambda x: x * 0.5 * math.erfc(-x / math.sqrt(2)), (-6, 6)),
-    "softplus": (pd.softplus, lambda x: x if x > 20 else math.log1p(math.exp(x)), (-30, 30)),
-    "tanh": (pd.tanh, math.tanh, (-5, 5)),
-    "sigmoid": (pd.sigmoid, lambda x: 1 / (1 + math.exp(-x)), (-40, 40)),
-    "erf": (pd.erf, math.erf, (-4, 4)),
-    "exp": (pd.exp, math.exp, (-20, 20)),
-    "log": (pd.log, math.log, (1e-3, 20)),
-    "sqrt": (pd.sqrt, math.sqrt, (0, 20)),
-    "rsqrt": (pd.rsqrt, lambda x: 1 / math.sqrt(x), (1e-3, 20)),
-    "reciprocal": (pd.reciprocal, lambda x: 1 / x, (0.1, 20)),
-    "sin": (pd.sin, math.sin, (-9, 9)),
-    "cos": (pd.cos, math.cos, (-9, 9)),
-    "floor": (pd.floor, math.floor, (-9, 9)),
-    "abs": (pd.abs, abs, (-9, 9)),
-    "square": (pd.square, lambda x: x * x, (-9, 9)),
-}
-
 
 def shapes(max_dims=3):
     return hnp.array_shapes(min_dims=0, max_dims=max_dims, min_side=0, max_side=4)
 
 
-@pytest.mark.parametrize("name", UNARY)
+@pytest.mark.parametrize("op", unary_operations(), ids=mnemonic)
 @given(data=st.data())
-def test_unary_equals_its_formula(evaluate_op, name, data):
-    op, formula, (low, high) = UNARY[name]
+def test_unary_equals_its_formula(evaluate_op, op, data):
+    low, high = op.interval
     x = data.draw(hnp.arrays(np.float64, shapes(), elements=st.floats(low, high)))
-    expected = np.array([formula(v) for v in x.ravel().tolist()], np.float64).reshape(x.shape)
-    # erfc(-6 / sqrt(2)) changes by 36 times the relative change of its argument: 8e-15 for the last bit.
-    np.testing.assert_allclose(evaluate_op(op, x), expected, rtol=1e-14 if name == "gelu" else 2e-15, atol=1e-300)
+    formula = formula_of(op)
+    np.testing.assert_allclose(evaluate_op(op, x), formula.of(x), rtol=formula.tolerance, atol=1e-300)
 
 
 @pytest.mark.parametrize(
-    ("op", "attributes", "formula"),
-    [
-        (pd.leaky_relu, {"negative_slope": 0.5}, lambda x: x if x >= 0 else x / 2),
-        (pd.softplus, {"beta": 2.0, "threshold": 3.0}, lambda x: x if 2 * x > 3 else math.log1p(math.exp(2 * x)) / 2),
-        (
-            pd.gelu,
-            {"approximate": True},
-            lambda x: 0.5 * x * (1 + math.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
-        ),
-        (pd.pow, {"y": 3.0}, lambda x: x**3),
-        (pd.scale, {"scale": 2.0, "bias": 1.0}, lambda x: 2 * x + 1),
-        (pd.scale, {"scale": 2.0, "bias": 1.0, "bias_after_scale": False}, lambda x: 2 * (x + 1)),
-    ],
+    ("op", "attributes"), [(op, variant) for op in unary_operations() for variant in formula_of(op).variants]
 )
-def test_attributes_enter_the_formula(evaluate_op, op, attributes, formula):
+def test_attributes_enter_the_formula(evaluate_op, op, attributes):
     x = np.linspace(-3, 3, 25)
-    np.testing.assert_allclose(evaluate_op(op, x, **attributes), [formula(v) for v in x], rtol=1e-14, atol=1e-16)
+    expected = formula_of(op).of(x, **attributes)
+    np.testing.assert_allclose(evaluate_op(op, x, **attributes), expected, rtol=1e-14, atol=1e-16)
+    assert not np.array_equal(expected, formula_of(op).of(x)), "the attributes change nothing"
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from support.formulas import formula_of, unary_operations
 from tx8ir.core import (
     Block,
     ElementwiseMappable,
@@ -36,8 +37,7 @@ Array = NDArray[Any]
 EXPONENTS = (0.5, 2.0, -1.0, 0.0, 1.0, 3.0, -0.5, 0.25, 1.5, math.inf)
 ATTRIBUTES: dict[type[Operation], list[dict[str, Any]]] = {
     pd.PowOp: [{"y": y} for y in EXPONENTS],
-    pd.GeluOp: [{"approximate": False}, {"approximate": True}],
-    pd.SoftplusOp: [{}, {"beta": 2.0, "threshold": 3.0}],
+    **{op: [{}, *formula_of(op).variants] for op in unary_operations() if op not in (pd.PowOp, pd.ScaleOp)},
     pd.ScaleOp: [{"scale": 0.3, "bias": 0.7}, {"scale": 0.3, "bias": 0.7, "bias_after_scale": False}],
 }
 

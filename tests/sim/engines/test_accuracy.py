@@ -5,37 +5,27 @@ Some are NumPy's own, which differ between builds and between processors: a NumP
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tx8ir.sim.engines.functions import HALF, unary
+from support.formulas import VECTOR, inexact
 from tx8ir.sim.memory.buffer_pool import Scratch
 from tx8ir.target.formats import F32, Format
+from tx8ir.target.vector_functions import UNARY, VectorFunction, vector_function
 
 Single = NDArray[np.float32]
 Double = NDArray[np.float64]
 
-IN_DOUBLE = {
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "log2": np.log2,
-    "ln": np.log,
-    "pow2": np.exp2,
-    "exp": np.exp,
-    "exp_lp": lambda x: np.exp2((x.astype(np.float32) * np.float32(np.log2(np.e))).astype(np.float64)),
-    "sin": np.sin,
-    "cos": np.cos,
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "softplus": lambda x: np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x))),
-}
 STRIDE = 1021  # odd: every exponent and all sorts of mantissas
 
 
 def computed(function: str, x: Single) -> Single:
     out = np.empty_like(x)[None]
     with np.errstate(all="ignore"):
-        unary(function, None, F32)((x[None],), out, Scratch())
+        vector_function(function).kernel(F32)((x[None],), out, Scratch())
     return out[0]
 
 
@@ -48,19 +38,19 @@ def ordinals(x: NDArray[np.floating]) -> NDArray[np.int64]:
 def check(function: str, x: Single) -> None:
     got = computed(function, x)
     with np.errstate(all="ignore"):
-        want = IN_DOUBLE[function](x.astype(np.float64)).astype(np.float32)
+        want = VECTOR[function].of(x).astype(np.float32)
     np.testing.assert_array_equal(np.isnan(got), np.isnan(want))
     away = np.where(np.isnan(want), 0, np.abs(ordinals(got) - ordinals(want)))
     worst = int(away.argmax())
     assert away[worst] <= 2, f"{function}({x[worst]!r}) is {got[worst]!r}, {away[worst]} ulp from {want[worst]!r}"
 
 
-@pytest.mark.parametrize("function", IN_DOUBLE)
+@pytest.mark.parametrize("function", inexact())
 def test_operands_all_over_the_range(function: str) -> None:
     check(function, np.arange(0, 1 << 32, STRIDE, dtype=np.uint64).astype(np.uint32).view(np.float32))
 
 
-@pytest.mark.parametrize("function", IN_DOUBLE)
+@pytest.mark.parametrize("function", inexact())
 def test_operands_around_the_edges(function: str) -> None:
     """Where results overflow, vanish, change sign or become subnormal, and where another algorithm takes over."""
     edges = [0.0, 1e-45, 1.17549435e-38, 0.5, 0.7, 1.0, 1.6, np.pi, 16.6, 25.0, 71476.0, 87.33, 88.722839, 103.97208]
@@ -73,29 +63,32 @@ def test_operands_around_the_edges(function: str) -> None:
 @pytest.mark.nightly
 @pytest.mark.timeout(3600)
 @pytest.mark.parametrize("sign", [0, 1], ids=["positive", "negative"])
-@pytest.mark.parametrize("function", IN_DOUBLE)
+@pytest.mark.parametrize("function", inexact())
 def test_every_operand(function: str, sign: int) -> None:
     step = 1 << 20
     for start in range(sign << 31, (sign + 1) << 31, step):
         check(function, np.arange(start, start + step, dtype=np.uint64).astype(np.uint32).view(np.float32))
 
 
-@pytest.mark.parametrize("function", HALF)
-def test_half_precision_functions_of_numpy_are_within_2_ulp_for_every_operand(function: str) -> None:
+@pytest.mark.parametrize(
+    "function", [function for function in UNARY if function.half is not None], ids=attrgetter("name")
+)
+def test_half_precision_functions_of_numpy_are_within_2_ulp_for_every_operand(function: VectorFunction) -> None:
+    assert function.half is not None
     x = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
     out = np.empty_like(x)
     with np.errstate(all="ignore"):
-        HALF[function]((x,), out, Scratch())
-        want = IN_DOUBLE[function](x.astype(np.float64)).astype(np.float16)
+        function.half(x, out=out)
+        want = VECTOR[function.name].of(x).astype(np.float16)
     np.testing.assert_array_equal(np.isnan(out), np.isnan(want))
     assert np.where(np.isnan(want), 0, np.abs(ordinals(out) - ordinals(want))).max() <= 2
 
 
 @pytest.mark.parametrize("format", ["f32", "f16", "bf16"])
-@pytest.mark.parametrize("function", [*IN_DOUBLE, "relu"])
+@pytest.mark.parametrize("function", [*inexact(), "relu"])
 def test_a_result_does_not_depend_on_its_neighbours(function: str, format: str) -> None:
     """Whatever is computed together, in whatever blocks: the same operand gives the same bits."""
-    compute = unary(function, None, Format.named(format))
+    compute = vector_function(function).kernel(Format.named(format))
     rng = np.random.default_rng(1)
     x = np.concatenate([rng.normal(0, 40, 300), rng.normal(0, 1, 300), [np.nan, np.inf, -0.0, 25.5, 126.6]])
     x = x.astype(np.float32)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
+import attrs
 import ml_dtypes
 import numpy as np
 import pytest
@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from support.formulas import ALPHA, VECTOR, inexact
 from tx8ir.dialects import tx8
 from tx8ir.target.formats import F32, Format
 from tx8ir.target.rounding import Rounding, convert
@@ -20,50 +21,6 @@ FORMATS = ("f32", "f16", "bf16", "tf32")
 seeds = st.integers(0, 2**32 - 1)
 counts = st.integers(1, 300)
 spreads = st.sampled_from(("uniform", "regular", "irregular"))
-
-
-def quiet(function: Any) -> Any:
-    """A scalar function that gives NaN outside of its domain and infinity where it overflows."""
-
-    def call(x: float) -> float:
-        try:
-            return float(function(x))
-        except ValueError:
-            return math.nan
-        except OverflowError:
-            return math.inf
-
-    return call
-
-
-def log(x: float, base: Any) -> float:
-    return -math.inf if x == 0 else base(x)
-
-
-UNARY_IN_DOUBLE = {
-    "abs": abs,
-    "recip": lambda x: math.copysign(math.inf, x) if x == 0 else 1 / x,
-    "square": lambda x: x * x,
-    "sqrt": lambda x: math.sqrt(x) if x != 0 else x,
-    "rsqrt": lambda x: math.copysign(math.inf, x) if x == 0 else 1 / math.sqrt(x),
-    "neg": lambda x: 0.0 - x,
-    "log2": lambda x: log(x, math.log2),
-    "ln": lambda x: log(x, math.log),
-    "pow2": lambda x: math.pow(2.0, x),
-    "exp": math.exp,
-    "exp_lp": lambda x: math.pow(2.0, float(np.float32(x) * np.float32(1.4426950408889634))),
-    "sin": lambda x: math.sin(x) if math.isfinite(x) else math.nan,
-    "cos": lambda x: math.cos(x) if math.isfinite(x) else math.nan,
-    "tanh": math.tanh,
-    "sigmoid": lambda x: 0.0 if x < -700 else 1 / (1 + math.exp(-x)),
-    "relu": lambda x: x if x > 0 or math.isnan(x) else 0.0,
-    "satrelu": lambda x: x if math.isnan(x) else min(x, 0.75) if x > 0 else 0.0,
-    "leakyrelu": lambda x: x if x >= 0 else float(np.float32(x) * np.float32(0.75)),
-    "softplus": lambda x: max(x, 0.0) + math.log1p(math.exp(-abs(x))),
-    "not": lambda x: float(x == 0),
-}
-EXACT = {"not", "abs", "recip", "square", "sqrt", "neg", "relu", "satrelu", "leakyrelu"}
-ALPHA = {"satrelu": 0.75, "leakyrelu": 0.75}
 
 
 def ulp(x: NDArray[np.float64], format: Format) -> NDArray[np.float64]:
@@ -96,15 +53,15 @@ def test_unary_follows_its_formula(tools: Any, function: str, format: str) -> No
     x = tools.random_values(hash_of(function, format), (3, 700), format, special=True)
     bench = tools.Bench(tiles)
     src, dst = bench.put_array(x), bench.room(x[0].nbytes)
-    extra = {"alpha": ALPHA[function]} if function in ALPHA else {}
+    extra = {"alpha": ALPHA} if function in tx8.UNARY_WITH_ALPHA else {}
     bench.do(tx8.unary, function=function, src=src, dst=dst, count=700, format=format, **extra)
     bench.get(dst, x[0].nbytes)
     (out,) = bench.run()
     got = tools.elements(out, format)
     with np.errstate(all="ignore"):
-        exact = np.vectorize(quiet(UNARY_IN_DOUBLE[function]), otypes=[np.float64])(x.astype(np.float64))
+        exact = attrs.evolve(VECTOR[function], arrays=None).of(x, **extra)
     want = rounded(exact, format)
-    if function in EXACT:
+    if VECTOR[function].exact:
         assert same_bits(got, want).all()
         return
     g, w = got.astype(np.float64), want.astype(np.float64)
@@ -114,22 +71,8 @@ def test_unary_follows_its_formula(tools: Any, function: str, format: str) -> No
     assert same_bits(g[~finite], w[~finite]).all()
 
 
-IN_DOUBLE = {
-    "rsqrt": lambda x: 1 / np.sqrt(x),
-    "log2": np.log2,
-    "ln": np.log,
-    "pow2": np.exp2,
-    "exp": np.exp,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tanh": np.tanh,
-    "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-    "softplus": lambda x: np.logaddexp(x, 0.0),
-}
-
-
 @pytest.mark.parametrize("format", ["f16", "bf16"])
-@pytest.mark.parametrize("function", IN_DOUBLE)
+@pytest.mark.parametrize("function", inexact())
 def test_every_16_bit_operand_is_within_2_ulp(tools: Any, function: str, format: str) -> None:
     f = Format.named(format)
     x = np.arange(65536, dtype=np.uint16).view(f.dtype)[None]
@@ -140,7 +83,7 @@ def test_every_16_bit_operand_is_within_2_ulp(tools: Any, function: str, format:
     (out,) = bench.run()
     got = tools.elements(out, format).astype(np.float64)
     with np.errstate(all="ignore"):
-        want = rounded(IN_DOUBLE[function](x.astype(np.float64)), format).astype(np.float64)
+        want = rounded(VECTOR[function].of(x), format).astype(np.float64)
         close = np.abs(got - want) <= 2 * ulp(want, f)
     assert (close | same_bits(got, want)).all()
 

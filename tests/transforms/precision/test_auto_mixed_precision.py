@@ -16,12 +16,13 @@ import tx8ir
 from support.examples import with_examples
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, f64, i32
 from tx8ir.dialects import builtin, pd, scf
+from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError, PassManager
 from tx8ir.testing import Promise, assert_preserves, check, ulp
 from tx8ir.testing.chip.differential import RATIO, ULPS
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
-from tx8ir.transforms.precision.auto_mixed_precision import ALLOW, DENY, INFER
+from tx8ir.transforms.precision.auto_mixed_precision import ALLOW, DENY, INFER, usual_list
 
 PASS = "auto-mixed-precision"
 MODELS = Path(__file__).parents[2] / "data" / "models"
@@ -77,6 +78,18 @@ def test_the_program_computes_the_same_up_to_the_precision(build, run, assert_sa
 def test_the_lists_share_nothing() -> None:
     lists = [*ALLOW, *DENY, *INFER]
     assert len(set(lists)) == len(lists)
+    assert not [kind for kind in lists if issubclass(kind, Elementwise)]  # these say it themselves
+
+
+def test_what_elementwise_operations_say_of_themselves() -> None:
+    kept_wide = {
+        name[3:]
+        for name, kind in pd.DIALECT.ops.items()
+        if issubclass(kind, Elementwise) and usual_list(kind) == "deny"
+    }
+    assert kept_wide == {
+        "exp", "log", "pow", "elementwise_pow", "square", "reciprocal", "rsqrt", "softplus", "erf", "sin", "cos",
+    }  # fmt: skip
 
 
 # --- who is narrow ----------------------------------------------------------------------------------------------------
@@ -283,7 +296,8 @@ def test_networks_within_the_bounds_of_bf16_on_the_chip(network: str, bound: flo
     inputs = {name: data[f"in_{name}"] for name in program.inputs}
     report = PassManager.parse(f"nhwc,canonicalize,{PASS},cse,dce").run(program)
     assert report.stages[2].statistics["narrow"] >= 48
-    computing = [f for f in formats(program) if f.split()[0] in {k.name[3:] for k in (*ALLOW, *DENY)}]
+    decided = {name[3:] for name, kind in pd.DIALECT.ops.items() if usual_list(kind) != "infer"}
+    computing = [f for f in formats(program) if f.split()[0] in decided]
     allowed = {k.name[3:] for k in ALLOW}
     assert all((f.split()[0] in allowed) == f.endswith("bf16") for f in computing)
     assert {f.endswith("f32") for f in computing} == {True, False}

@@ -1,4 +1,4 @@
-"""What the gradients of operations are made of: bases of their `Grad` models, and short names for operations.
+"""What the gradients of operations are made of: bases of their `Grad` models.
 
 Every gradient is a vtensor; tensors are read through `to_vtensor`, at the place where the gradient is computed.
 """
@@ -8,39 +8,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tx8ir.core import Grad, IrError, Model, Operation, RankedTensor, TensorType, Value
+from tx8ir.core import Grad, IrError, Model, Operation, TensorType, Value
 from tx8ir.dialects import builtin
-from tx8ir.dialects.pd import FullOp, MultiplyOp, ReshapeOp, SumOp
+from tx8ir.dialects.pd import ReshapeOp, SumOp
+from tx8ir.dialects.pd.gradients import static_tensor
 
 Cotangents = Sequence[Value | None]
-
-
-def ranked(value: Value) -> RankedTensor:
-    """The type of a tensor of static shape, which gradients need. Raises IrError for another value."""
-    type_ = value.type
-    if not isinstance(type_, RankedTensor) or not type_.is_static:
-        raise IrError(f"a gradient needs tensors of static shape, not {type_}", value.defining_op)
-    return type_
 
 
 def read(value: Value) -> Value:
     """What a value holds, as a vtensor."""
     return builtin.to_vtensor(value).out if isinstance(value.type, TensorType) else value
-
-
-def full(like: Value, number: float, shape: tuple[int, ...] = ()) -> Value:
-    """A tensor of the element type of `like` whose elements are all `number`; of one element by default."""
-    return FullOp(shape=shape, value=number, dtype=ranked(like).element).out
-
-
-def zeros(like: Value) -> Value:
-    """Zeros of the shape and element type of `like`."""
-    return full(like, 0.0, ranked(like).shape)
-
-
-def times(x: Value, y: Value) -> Value:
-    """The product of two values."""
-    return MultiplyOp(x, y).out
 
 
 def only(op: Operation, cotangents: Cotangents) -> Value:
@@ -52,12 +30,12 @@ def only(op: Operation, cotangents: Cotangents) -> Value:
 
 def summed_to(gradient: Value, shape: tuple[int, ...]) -> Value:
     """The gradient by an operand that broadcasting stretched from `shape`: summed over the copies of each element."""
-    have = ranked(gradient).shape
+    have = static_tensor(gradient).shape
     new = len(have) - len(shape)
     axes = tuple(i for i, extent in enumerate(have) if i < new or (shape[i - new] == 1 and extent != 1))
     if axes:
         gradient = SumOp(gradient, axis=axes, keepdim=True).out
-    return ReshapeOp(gradient, shape=shape).out if ranked(gradient).shape != shape else gradient
+    return ReshapeOp(gradient, shape=shape).out if static_tensor(gradient).shape != shape else gradient
 
 
 class BinaryGrad(Model[Any], Grad):
@@ -70,7 +48,7 @@ class BinaryGrad(Model[Any], Grad):
     def grad(self, cotangents: Cotangents) -> Cotangents:
         x, y = self.op.operands
         by_x, by_y = self.parts(read(x), read(y), only(self.op, cotangents))
-        return summed_to(by_x, ranked(x).shape), summed_to(by_y, ranked(y).shape)
+        return summed_to(by_x, static_tensor(x).shape), summed_to(by_y, static_tensor(y).shape)
 
 
 class UnaryGrad(Model[Any], Grad):

@@ -10,76 +10,32 @@ from tx8ir.core import Grad, IrError, Model, ScalarType, Value, ViewLike
 from tx8ir.dialects import builtin
 from tx8ir.dialects.pd import (
     AddOp,
-    AssignOp,
     CastOp,
     CrossEntropyWithSoftmaxGradOp,
     CrossEntropyWithSoftmaxOp,
-    DivideOp,
     ExpandOp,
-    ExpOp,
     FlattenOp,
-    GreaterThanOp,
-    LogOp,
     MatmulOp,
     MeanOp,
-    MultiplyOp,
     PadOp,
     ReductionOp,
-    ReluOp,
     ReshapeOp,
     ScaleOp,
-    SigmoidOp,
     SliceOp,
     SoftmaxOp,
     SplitOp,
-    SqrtOp,
-    SquareOp,
     SqueezeOp,
     SubtractOp,
     SumOp,
-    TanhOp,
     TransposeOp,
     UnsqueezeOp,
-    WhereOp,
 )
+from tx8ir.dialects.pd.gradients import static_tensor, times, zeros
 
-from .base import BinaryGrad, Cotangents, UnaryGrad, full, only, ranked, read, summed_to, times, zeros
-
-
-@Grad.implement(AddOp)
-class AddGrad(BinaryGrad):
-    """g, g."""
-
-    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        return g, g
+from .base import Cotangents, UnaryGrad, only, read, summed_to
 
 
-@Grad.implement(SubtractOp)
-class SubtractGrad(BinaryGrad):
-    """g, -g."""
-
-    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        return g, ScaleOp(g, scale=-1.0).out
-
-
-@Grad.implement(MultiplyOp)
-class MultiplyGrad(BinaryGrad):
-    """g y, g x."""
-
-    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        return times(g, y), times(g, x)
-
-
-@Grad.implement(DivideOp)
-class DivideGrad(BinaryGrad):
-    """g / y, -(g / y) (x / y)."""
-
-    def parts(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        by_x = DivideOp(g, y).out
-        return by_x, ScaleOp(times(by_x, DivideOp(x, y).out), scale=-1.0).out
-
-
-@Grad.implement(AssignOp, builtin.ToTensorOp, builtin.ToVTensorOp)
+@Grad.implement(builtin.ToTensorOp, builtin.ToVTensorOp)
 class CopyGrad(UnaryGrad):
     """g."""
 
@@ -87,79 +43,13 @@ class CopyGrad(UnaryGrad):
         return g
 
 
-@Grad.implement(ReluOp)
-class ReluGrad(UnaryGrad):
-    """g where out > 0, else 0."""
-
-    def part(self, g: Value) -> Value:
-        zero = full(g, 0.0)
-        return WhereOp(GreaterThanOp(self.out, zero), g, zero).out
-
-
-@Grad.implement(TanhOp)
-class TanhGrad(UnaryGrad):
-    """g (1 - out^2)."""
-
-    def part(self, g: Value) -> Value:
-        return times(g, ScaleOp(SquareOp(self.out), scale=-1.0, bias=1.0).out)
-
-
-@Grad.implement(SigmoidOp)
-class SigmoidGrad(UnaryGrad):
-    """g out (1 - out)."""
-
-    def part(self, g: Value) -> Value:
-        out = self.out
-        return times(times(g, out), ScaleOp(out, scale=-1.0, bias=1.0).out)
-
-
-@Grad.implement(ExpOp)
-class ExpGrad(UnaryGrad):
-    """g out."""
-
-    def part(self, g: Value) -> Value:
-        return times(g, self.out)
-
-
-@Grad.implement(LogOp)
-class LogGrad(UnaryGrad):
-    """g / x."""
-
-    def part(self, g: Value) -> Value:
-        return DivideOp(g, self.x).out
-
-
-@Grad.implement(SqrtOp)
-class SqrtGrad(UnaryGrad):
-    """g / (2 out)."""
-
-    def part(self, g: Value) -> Value:
-        return DivideOp(ScaleOp(g, scale=0.5), self.out).out
-
-
-@Grad.implement(SquareOp)
-class SquareGrad(UnaryGrad):
-    """2 g x."""
-
-    def part(self, g: Value) -> Value:
-        return times(ScaleOp(g, scale=2.0).out, self.x)
-
-
-@Grad.implement(ScaleOp)
-class ScaleGrad(UnaryGrad):
-    """scale g, wherever the bias is added."""
-
-    def part(self, g: Value) -> Value:
-        return ScaleOp(g, scale=self.op.scale).out
-
-
 @Grad.implement(CastOp)
 class CastGrad(Model[CastOp], Grad):
     """g in the format of x; no gradient flows between other than floating-point formats."""
 
     def grad(self, cotangents: Cotangents) -> Cotangents:
-        g, element = only(self.op, cotangents), ranked(self.op.x).element
-        return (CastOp(g, dtype=element).out if element.is_float and ranked(g).element.is_float else None,)
+        g, element = only(self.op, cotangents), static_tensor(self.op.x).element
+        return (CastOp(g, dtype=element).out if element.is_float and static_tensor(g).element.is_float else None,)
 
 
 @Grad.implement(ReshapeOp, FlattenOp, SqueezeOp, UnsqueezeOp, TransposeOp)
@@ -188,7 +78,7 @@ class ExpandGrad(UnaryGrad):
     """The sum of g over the copies of each element."""
 
     def part(self, g: Value) -> Value:
-        return summed_to(g, ranked(self.op.operands[0]).shape)
+        return summed_to(g, static_tensor(self.op.operands[0]).shape)
 
 
 @Grad.implement(PadOp)
@@ -197,7 +87,7 @@ class PadGrad(UnaryGrad):
 
     def part(self, g: Value) -> Value:
         pad: PadOp = self.op
-        extents = ranked(pad.x).shape
+        extents = static_tensor(pad.x).shape
         starts = tuple(low for low, _ in pad.frame)
         ends = tuple(low + extent for low, extent in zip(starts, extents, strict=True))
         return SliceOp(g, axes=tuple(range(len(extents))), starts=starts, ends=ends).out
@@ -209,11 +99,11 @@ class SumGrad(UnaryGrad):
 
     def part(self, g: Value) -> Value:
         op: ReductionOp = self.op
-        shape = ranked(op.x).shape
+        shape = static_tensor(op.x).shape
         axes = op.axes
         kept = tuple(1 if i in axes else extent for i, extent in enumerate(shape))
-        element: ScalarType = ranked(op.x).element
-        if ranked(g).element is not element:
+        element: ScalarType = static_tensor(op.x).element
+        if static_tensor(g).element is not element:
             g = CastOp(g, dtype=element).out
         g = ExpandOp(ReshapeOp(g, shape=kept), shape=shape).out
         count = 1
@@ -229,11 +119,11 @@ class MatmulGrad(Model[MatmulOp], Grad):
     def grad(self, cotangents: Cotangents) -> Cotangents:
         op, g = self.op, only(self.op, cotangents)
         x, y, tx, ty = read(op.x), read(op.y), op.transpose_x, op.transpose_y
-        if min(ranked(x).rank, ranked(y).rank) < 2:
+        if min(static_tensor(x).rank, static_tensor(y).rank) < 2:
             raise IrError(f"{op.name} has no gradient for vectors; reshape them to matrices", op)
         by_x = MatmulOp(y, g, transpose_x=ty, transpose_y=True) if tx else MatmulOp(g, y, transpose_y=not ty)
         by_y = MatmulOp(g, x, transpose_x=True, transpose_y=tx) if ty else MatmulOp(x, g, transpose_x=not tx)
-        return summed_to(by_x.out, ranked(x).shape), summed_to(by_y.out, ranked(y).shape)
+        return summed_to(by_x.out, static_tensor(x).shape), summed_to(by_y.out, static_tensor(y).shape)
 
 
 def _softmax_grad(out: Value, g: Value, axis: int) -> Value:

@@ -18,8 +18,9 @@ from tx8ir.dialects.pd import (
     SubtractOp,
     SumOp,
 )
+from tx8ir.dialects.pd.gradients import static_tensor, times
 
-from .base import Cotangents, only, ranked, read, times
+from .base import Cotangents, only, read
 
 
 @Grad.implement(BatchNormOp)
@@ -31,7 +32,7 @@ class BatchNormGrad(Model[BatchNormOp], Grad):
 
     def grad(self, cotangents: Cotangents) -> Cotangents:
         op, g = self.op, only(self.op, cotangents)
-        rank, channel = ranked(op.x).rank, op.channel_axis
+        rank, channel = static_tensor(op.x).rank, op.channel_axis
         along = tuple(-1 if axis == channel else 1 for axis in range(rank))
         others = tuple(axis for axis in range(rank) if axis != channel)
 
@@ -56,7 +57,7 @@ def _weights(
     op: LayerNormOp | RmsNormOp, g: Value, weight: Value | None
 ) -> tuple[tuple[int, ...], tuple[int, ...], Value]:
     """The axes normalised over, those before them, and g times the weight."""
-    rank, shape = ranked(op.x).rank, ranked(op.x).shape
+    rank, shape = static_tensor(op.x).rank, static_tensor(op.x).shape
     begin = op.begin_norm_axis % rank
     weighted = g if weight is None else MultiplyOp(g, ReshapeOp(read(weight), shape=shape[begin:])).out
     return tuple(range(begin, rank)), tuple(range(begin)), weighted
@@ -64,7 +65,7 @@ def _weights(
 
 def _summed(value: Value, axes: tuple[int, ...], weight: Value) -> Value:
     """The sum over axes, in the shape of a weight."""
-    return ReshapeOp(SumOp(value, axis=axes) if axes else value, shape=ranked(weight).shape).out
+    return ReshapeOp(SumOp(value, axis=axes) if axes else value, shape=static_tensor(weight).shape).out
 
 
 @Grad.implement(LayerNormOp)
@@ -120,7 +121,7 @@ class BatchNormTrainingGrad(Model[BatchNormTrainingOp], Grad):
         op, (g, *statistics) = self.op, cotangents
         if g is None or any(given is not None for given in statistics):
             raise IrError(f"{op.name} has a gradient by its first result only; its statistics take none", op)
-        rank, channel = ranked(op.x).rank, op.channel_axis
+        rank, channel = static_tensor(op.x).rank, op.channel_axis
         along = tuple(-1 if axis == channel else 1 for axis in range(rank))
         others = tuple(axis for axis in range(rank) if axis != channel)
 

@@ -37,8 +37,9 @@ from tx8ir.dialects.pd import (
     TransposeOp,
     WhereOp,
 )
+from tx8ir.dialects.pd.gradients import full, static_tensor, times
 
-from .base import Cotangents, UnaryGrad, full, only, ranked, read, times
+from .base import Cotangents, UnaryGrad, only, read
 
 _TO_NCHW, _TO_NHWC = (0, 3, 1, 2), (0, 2, 3, 1)
 
@@ -47,7 +48,7 @@ def _spread(x: Value, strides: Sequence[int]) -> Value:
     """[N, C, H, W] with strides - 1 zeros between neighbours: [N, C, (H - 1) s_h + 1, (W - 1) s_w + 1]."""
     if tuple(strides) == (1, 1):
         return x
-    n, c, h, w = ranked(x).shape
+    n, c, h, w = static_tensor(x).shape
     s_h, s_w = strides
     apart = ReshapeOp(x, shape=(n * c, h, 1, w, 1)).out
     padded = PadOp(apart, paddings=(0, 0, 0, 0, 0, s_h - 1, 0, 0, 0, s_w - 1)).out
@@ -57,7 +58,7 @@ def _spread(x: Value, strides: Sequence[int]) -> Value:
 
 def _framed(x: Value, frame: Sequence[int], value: float = 0.0) -> Value:
     """[N, C, H, W] with so many cells more, or fewer if negative: top, bottom, left, right."""
-    _, _, h, w = ranked(x).shape
+    _, _, h, w = static_tensor(x).shape
     top, bottom, left, right = frame
     if min(frame) < 0:
         x = SliceOp(
@@ -74,7 +75,7 @@ def _framed(x: Value, frame: Sequence[int], value: float = 0.0) -> Value:
 def _turned(weight: Value) -> Value:
     """[A, B, KH, KW] with the order of rows and of columns reversed."""
     for axis in (2, 3):
-        taps = ranked(weight).shape[axis]
+        taps = static_tensor(weight).shape[axis]
         if taps > 1:
             weight = ConcatOp([*SplitOp(weight, sections=(1,) * taps, axis=axis).outs][::-1], axis=axis).out
     return weight
@@ -91,7 +92,7 @@ def _by_input(
     groups: int,
 ) -> Value:
     """The gradient by an image [N, C, *space] of its convolution with a filter [O, C / groups, KH, KW]."""
-    outputs, group_inputs, *kernel = ranked(weight).shape
+    outputs, group_inputs, *kernel = static_tensor(weight).shape
     back = ReshapeOp(weight, shape=(groups, outputs // groups, group_inputs, kernel[0], kernel[1])).out
     back = TransposeOp(back, perm=(0, 2, 1, 3, 4)).out
     back = ReshapeOp(back, shape=(groups * group_inputs, outputs // groups, kernel[0], kernel[1])).out
@@ -100,7 +101,7 @@ def _by_input(
     for axis in (0, 1):
         reach = dilations[axis] * (kernel[axis] - 1)
         before = reach - pads[2 * axis]
-        frame += (before, space[axis] + reach - ranked(spread).shape[2 + axis] - before)
+        frame += (before, space[axis] + reach - static_tensor(spread).shape[2 + axis] - before)
     return Conv2dOp(_framed(spread, frame), _turned(back), dilations=tuple(dilations), groups=groups).out
 
 
@@ -115,14 +116,14 @@ def _by_filter(
     groups: int,
 ) -> Value:
     """The gradient [O, C / groups, *kernel] by the filter of the convolution of an image [N, C, H, W]."""
-    n, c, h, w = ranked(image).shape
+    n, c, h, w = static_tensor(image).shape
     seen = ReshapeOp(image, shape=(n, groups, c // groups, h, w)).out
     seen = ReshapeOp(TransposeOp(seen, perm=(2, 1, 0, 3, 4)), shape=(c // groups, groups * n, h, w)).out
     weight = TransposeOp(g, perm=(1, 0, 2, 3)).out
     out = Conv2dOp(
         seen, weight, strides=tuple(dilations), paddings=tuple(pads), dilations=tuple(strides), groups=groups
     ).out
-    if ranked(out).shape[2:] != tuple(kernel):
+    if static_tensor(out).shape[2:] != tuple(kernel):
         out = SliceOp(out, axes=(2, 3), starts=(0, 0), ends=tuple(kernel)).out
     return TransposeOp(out, perm=(1, 0, 2, 3)).out
 
@@ -144,7 +145,7 @@ class ConvolutionGrad(Model[ConvolutionOp], Grad):
             weight = TransposeOp(weight, perm=(2, 3, 0, 1)).out
         _, _, *kernel = op.filter_shape
         by_input = _by_input(
-            g, weight, ranked(image).shape[2:],
+            g, weight, static_tensor(image).shape[2:],
             strides=op.strides, pads=op.pads, dilations=op.dilations, groups=op.groups,
         )  # fmt: skip
         by_filter = _by_filter(
@@ -171,8 +172,8 @@ class Pool2dGrad(UnaryGrad):
         x, out = self.x, self.out
         if op.data_format == "NHWC":
             x, out, g = (TransposeOp(value, perm=_TO_NCHW).out for value in (x, out, g))
-        _, c, h, w = ranked(x).shape
-        outputs = ranked(out).shape[2:]
+        _, c, h, w = static_tensor(x).shape
+        outputs = static_tensor(out).shape[2:]
         kernel, strides, pads = op.kernel, (op.strides[0], op.strides[1]), op.pads
         if op.adaptive or op.global_pooling:
             if h % outputs[0] or w % outputs[1]:
@@ -191,7 +192,7 @@ class Pool2dGrad(UnaryGrad):
                 )
                 for axis in (0, 1)
             ]
-            share = (1 / np.multiply.outer(*counts)).astype(ranked(x).element.dtype)
+            share = (1 / np.multiply.outer(*counts)).astype(static_tensor(x).element.dtype)
             ones = full(x, 1.0, (c, 1, *kernel))
             shared = times(g, builtin.constant(value=DenseAttr(share)).out)
             by_x = _by_input(shared, ones, (h, w), strides=strides, pads=pads, dilations=(1, 1), groups=c)
@@ -216,8 +217,8 @@ def _to_largest(
 
     One sweep for each cell of a window: O(cells) operations.
     """
-    n, c, h, w = ranked(x).shape
-    rows, columns = ranked(out).shape[2:]
+    n, c, h, w = static_tensor(x).shape
+    rows, columns = static_tensor(out).shape[2:]
     bottom = rows * strides[0] + kernel[0] - 1 - pads[0] - h
     right = columns * strides[1] + kernel[1] - 1 - pads[2] - w
     framed = _framed(x, (pads[0], bottom, pads[2], right), -math.inf)
@@ -234,7 +235,7 @@ def _to_largest(
             chosen = equal if taken is None else LogicalAndOp(equal, LogicalNotOp(taken)).out
             taken = equal if taken is None else LogicalOrOp(taken, equal).out
             spread = _spread(WhereOp(chosen, g, zero).out, strides)
-            _, _, height, width = ranked(spread).shape
+            _, _, height, width = static_tensor(spread).shape
             top, left = i - pads[0], j - pads[2]
             placed = _framed(spread, (top, h - top - height, left, w - left - width))
             total = placed if total is None else AddOp(total, placed).out

@@ -11,7 +11,7 @@ from tx8ir.dialects import tx8be
 __all__ = ["ElementwiseAxes"]
 
 
-@Axes.implement(*tx8be.BINARY, *tx8be.UNARY, tx8be.SelectOp, tx8be.CastOp)
+@Axes.implement(tx8be.BinaryOp, tx8be.UnaryOp, tx8be.SelectOp, tx8be.CastOp)
 @Axes.implement(tx8be.ChannelNormOp, tx8be.InputOp, tx8be.LoadVarOp, tx8be.StoreVarOp)
 @Axes.implement(tx8be.ConstantOp, tx8be.LoadConstOp)
 class ElementwiseAxes(Model[Operation], Axes):

@@ -25,7 +25,7 @@ def fit_layout(layout: str, shape: Sequence[int]) -> str | None:
 
 
 @InferLayout.implement(
-    *tx8be.BINARY, *tx8be.UNARY, tx8be.SelectOp, tx8be.CastOp, tx8be.SoftmaxOp, tx8be.LayerNormOp, tx8be.ReduceOp,
+    tx8be.BinaryOp, tx8be.UnaryOp, tx8be.SelectOp, tx8be.CastOp, tx8be.SoftmaxOp, tx8be.LayerNormOp, tx8be.ReduceOp,
     tx8be.PoolOp, tx8be.SliceOp, tx8be.ConcatenateOp, tx8be.ChannelNormOp, tx8be.InputOp, tx8be.LoadVarOp,
     tx8be.StoreVarOp,
 )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from tx8ir.backend.lowering.context import RULES, Lowering, lowers, ranked_type
+from tx8ir.backend.lowering.context import Lowering, lower, lowers, ranked_type
 from tx8ir.core import Block, Builder, DenseAttr, Op, Operation, Value, VTensorType, i1
 from tx8ir.dialects import builtin, pd
 
@@ -29,7 +29,7 @@ def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], Value]], Callable[[O
             try:
                 for part in scratch:
                     if not isinstance(part, pd.FullOp | builtin.ConstantOp):
-                        ctx.values.update(zip(part.results, RULES[type(part)](ctx, part), strict=True))
+                        ctx.values.update(zip(part.results, lower(ctx, part), strict=True))
                 return [ctx.get(result)]
             finally:
                 parts: list[Operation] = list(scratch)

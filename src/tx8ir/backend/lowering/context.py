@@ -45,8 +45,24 @@ RULES: dict[type[Operation], Rule] = {}
 OpT = TypeVar("OpT", bound=Operation)
 
 
+NO_LOWERING = "there is no lowering for this op"
+
+
+def rule_of(kind: type[Operation]) -> Rule | None:
+    """The rule of an op class: its own, or that of the nearest base that has one."""
+    return next((RULES[base] for base in kind.__mro__ if base in RULES), None)
+
+
+def lower(ctx: Lowering, op: Operation) -> Sequence[Value]:
+    """The results of an op by its rule. Raises `Illegal` when it has none, or the rule says so."""
+    rule = rule_of(type(op))
+    if rule is None:
+        raise Illegal(NO_LOWERING)
+    return rule(ctx, op)
+
+
 def lowers(*kinds: type[Operation]) -> Callable[[Callable[[Lowering, Any], Sequence[Value]]], Rule]:
-    """Register the decorated function as the rule of these op classes.
+    """Register the decorated function as the rule of these op classes, and of those derived from them that have none.
 
     A rule takes the context and the op, appends backend ops through the active builder, and returns one value per
     result, or raises `Illegal`.

@@ -5,38 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
-from tx8ir.core import Builder, Operation, ScalarType, Value, f32, i1
+from tx8ir.backend.lowering.context import NO_LOWERING, Illegal, Lowering, lowers, ranked_type
+from tx8ir.core import Builder, ScalarType, Value, f32, i1
 from tx8ir.dialects import pd, tx8be
-from tx8ir.dialects.tx8be import BinaryOp, UnaryOp
+from tx8ir.dialects.tx8be import BinaryOp
 
-UNARY: dict[type[Operation], type[UnaryOp]] = {
-    pd.TanhOp: tx8be.TanhOp,
-    pd.SigmoidOp: tx8be.SigmoidOp,
-    pd.ExpOp: tx8be.ExpOp,
-    pd.LogOp: tx8be.LogOp,
-    pd.SqrtOp: tx8be.SqrtOp,
-    pd.RsqrtOp: tx8be.RsqrtOp,
-    pd.ReciprocalOp: tx8be.RecipOp,
-    pd.SinOp: tx8be.SinOp,
-    pd.CosOp: tx8be.CosOp,
-    pd.AbsOp: tx8be.AbsOp,
-    pd.SquareOp: tx8be.SquareOp,
-}
-BINARY: dict[type[Operation], type[BinaryOp]] = {
-    pd.AddOp: tx8be.AddOp,
-    pd.SubtractOp: tx8be.SubOp,
-    pd.MultiplyOp: tx8be.MulOp,
-    pd.DivideOp: tx8be.DivOp,
-    pd.MaximumOp: tx8be.MaxOp,
-    pd.MinimumOp: tx8be.MinOp,
-    pd.EqualOp: tx8be.EqOp,
-    pd.NotEqualOp: tx8be.NeOp,
-    pd.GreaterEqualOp: tx8be.GeOp,
-    pd.GreaterThanOp: tx8be.GtOp,
-    pd.LessEqualOp: tx8be.LeOp,
-    pd.LessThanOp: tx8be.LtOp,
-}
 #: `op(a, b)` equals `SWAPPED[op](b, a)`.
 SWAPPED: dict[type[BinaryOp], type[BinaryOp]] = {
     tx8be.AddOp: tx8be.AddOp,
@@ -56,9 +29,17 @@ MAX_EXPONENT = 64
 # -- unary ------------------------------------------------------------------------------------------------------------
 
 
-@lowers(*UNARY)
-def lower_unary(ctx: Lowering, op: pd.TanhOp) -> Sequence[Value]:
-    return [UNARY[type(op)](ctx.get(op.x)).y]
+@lowers(pd.ElementwiseUnaryOp)
+def lower_unary(ctx: Lowering, op: pd.ElementwiseUnaryOp) -> Sequence[Value]:
+    """The vector function that the class names."""
+    return [tx8be.unary_of(vector_function(op))(ctx.get(op.x)).y]
+
+
+def vector_function(op: pd.ElementwiseUnaryOp | pd.ElementwiseBinaryOp | pd.ComparisonOp) -> str:
+    """The vector function that computes an op. Raises `Illegal` when it names none."""
+    if op.vector_function is None:
+        raise Illegal(NO_LOWERING)
+    return op.vector_function
 
 
 @lowers(pd.LeakyReluOp)
@@ -149,10 +130,11 @@ def with_scalar(ctx: Lowering, kind: type[BinaryOp], x: Value, scalar: float) ->
     return kind(x, ctx.none(), scalar=scalar).out
 
 
-@lowers(*BINARY)
-def lower_binary(ctx: Lowering, op: pd.AddOp) -> Sequence[Value]:
-    kind = BINARY[type(op)]
-    if kind is tx8be.AddOp:
+@lowers(pd.ElementwiseBinaryOp, pd.ComparisonOp)
+def lower_binary(ctx: Lowering, op: pd.ElementwiseBinaryOp | pd.ComparisonOp) -> Sequence[Value]:
+    """The vector function that the class names, in the form that its operands have."""
+    kind = tx8be.binary_of(vector_function(op))
+    if isinstance(op, pd.AddOp):
         fused = add_bias(ctx, op)
         if fused is not None:
             return [fused]

@@ -8,7 +8,7 @@ import attrs
 
 from tx8ir.backend.graph import CompileError, main_block
 from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
-from tx8ir.backend.lowering.context import RULES, Illegal, Lowering, check_type, is_empty, ranked_type
+from tx8ir.backend.lowering.context import NO_LOWERING, Illegal, Lowering, check_type, is_empty, ranked_type, rule_of
 from tx8ir.backend.lowering.formats import check_formats
 from tx8ir.core import (
     Block,
@@ -127,12 +127,12 @@ class LowerToTx8be(Pass):
 
         A fault gives its results placeholders, so that the ops behind it are looked at too.
         """
-        rule = RULES.get(type(op))
+        rule = rule_of(type(op))
         if op.results and all(is_empty(result) for result in op.results):
             return  # who reads it has no elements either, or does without it
         try:
             if rule is None:
-                raise Illegal(_STAYED.get(type(op), "there is no lowering for this op"))
+                raise Illegal(_STAYED.get(type(op), NO_LOWERING))
             for result in op.results:
                 if not is_empty(result):
                     check_type(ranked_type(result))

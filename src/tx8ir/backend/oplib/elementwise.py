@@ -16,26 +16,7 @@ from tx8ir.core import Operation
 from tx8ir.dialects import tx8be
 from tx8ir.target.formats import F32
 
-__all__ = ["binary_unit", "CastLib", "UNARY_FUNCTIONS"]
-
-UNARY_FUNCTIONS: dict[type[Operation], str] = {
-    tx8be.AbsOp: "abs",
-    tx8be.RecipOp: "recip",
-    tx8be.SquareOp: "square",
-    tx8be.SqrtOp: "sqrt",
-    tx8be.RsqrtOp: "rsqrt",
-    tx8be.NegOp: "neg",
-    tx8be.LogOp: "ln",
-    tx8be.ExpOp: "exp",
-    tx8be.SinOp: "sin",
-    tx8be.CosOp: "cos",
-    tx8be.TanhOp: "tanh",
-    tx8be.SigmoidOp: "sigmoid",
-    tx8be.ReluOp: "relu",
-    tx8be.LeakyReluOp: "leakyrelu",
-    tx8be.SoftplusOp: "softplus",
-}
-"""Vector unit function of each unary op (machine.md §4)."""
+__all__ = ["binary_unit", "CastLib"]
 
 
 def binary_unit(kernel: Kernel, function: str, src: Tsr, unit: Tsr, dst: Tsr) -> None:
@@ -99,20 +80,20 @@ class _ElementwiseLib(KernelModel[Operation]):
         return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=Engine.CT, in_place=True)
 
 
-@OpLib.implement(*UNARY_FUNCTIONS)
+@OpLib.implement(tx8be.UnaryOp)
 class UnaryLib(_ElementwiseLib):
     """One vector instruction per stretch without gap."""
 
     __slots__ = ()
 
     def emit(self, kernel: Kernel) -> None:
-        function = UNARY_FUNCTIONS[type(self.op)]
-        alpha = self.op.alpha if isinstance(self.op, tx8be.LeakyReluOp) else None
+        op = self.op
+        assert isinstance(op, tx8be.UnaryOp)
         for count, src, dst in kernel.each_run(kernel.operand(0), kernel.result):
-            kernel.unary(function, src, dst, count, kernel.result.format, alpha)
+            kernel.unary(op.function.name, src, dst, count, kernel.result.format, op.parameter)
 
 
-@OpLib.implement(*tx8be.BINARY)
+@OpLib.implement(tx8be.BinaryOp)
 class BinaryLib(_ElementwiseLib):
     """VV, VS or VuV by the form of the right operand; relations give 1.0/0.0."""
 
@@ -120,7 +101,7 @@ class BinaryLib(_ElementwiseLib):
 
     def emit(self, kernel: Kernel) -> None:
         assert isinstance(self.op, tx8be.BinaryOp)
-        function = self.op.name.removeprefix("tx8be.").lower()
+        function = tx8be.function_of(type(self.op))
         lhs, rhs, out = kernel.operand(0), kernel.optional(1), kernel.result
         if rhs is None:
             assert self.op.scalar is not None
@@ -159,7 +140,7 @@ class SelectLib(_ElementwiseLib):
             kernel.maskmove(src, mask, dst, count, out.format)
 
 
-@Sharding.implement(*UNARY_FUNCTIONS, *tx8be.BINARY, tx8be.SelectOp, tx8be.CastOp)
+@Sharding.implement(tx8be.UnaryOp, tx8be.BinaryOp, tx8be.SelectOp, tx8be.CastOp)
 class ElementwiseCuts(ElementwiseSharding[Operation]):
     """Any axis may be cut."""
 

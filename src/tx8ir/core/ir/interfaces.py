@@ -34,6 +34,9 @@ class Interface:
         @Compute.implement(GemmOp)
         class GemmCompute(Model[GemmOp], Compute):
             def compute(self, lhs, rhs): ...self.op...
+
+    Attached to a base without a name, it answers for the whole family: for every operation derived from that base, now
+    or later, that has no implementation of its own.
     """
 
     __slots__ = ()
@@ -51,19 +54,29 @@ class Interface:
 
     @classmethod
     def attach(cls, op_class: type[Operation], model: type[Any]) -> None:
-        """Let `model(op)` answer for `cls` on operations of `op_class`.
+        """Let `model(op)` answer for `cls` on operations of `op_class`, and of a family those derived from it.
 
         Raises:
         ------
             InterfaceError: `op_class` has an implementation already, or `model` lacks a method of the interface.
         """
-        table = op_class.info.interfaces
-        if cls in table:
+        info = op_class.info
+        if cls in info.interfaces and cls not in info.inherited:
             raise InterfaceError(
-                f"{op_class.info.name} implements {cls.__name__} already, in {table[cls].__qualname__}"
+                f"{info.name or op_class.__name__} implements {cls.__name__} already, "
+                f"in {info.interfaces[cls].__qualname__}"
             )
         require_implemented(cls, model)
-        table[cls] = model
+        info.interfaces[cls] = model
+        info.inherited.discard(cls)
+        derived = [] if info.name else op_class.__subclasses__()
+        while derived:
+            kind = derived.pop()
+            if cls in kind.info.interfaces and cls not in kind.info.inherited:
+                continue  # what it has of its own goes for those derived from it too
+            kind.info.interfaces[cls] = model
+            kind.info.inherited.add(cls)
+            derived += [] if kind.info.name else kind.__subclasses__()
 
 
 def require_implemented(interface: type[Interface], model: type[Any]) -> None:

@@ -29,9 +29,12 @@ _new_result = OpResult.__new__
 
 
 class OpInfo:
-    """The record of an op class: name, required attribute names in order, traits, interface table, verify hooks."""
+    """The record of an op class: name, required attribute names in order, traits, interface table, verify hooks.
 
-    __slots__ = ("doc", "interfaces", "name", "op_class", "required_attributes", "traits", "verify_hooks")
+    `inherited` holds the interfaces that a base without a name answers for, until the class has a model of its own.
+    """
+
+    __slots__ = ("doc", "inherited", "interfaces", "name", "op_class", "required_attributes", "traits", "verify_hooks")
 
     def __init__(
         self,
@@ -46,6 +49,7 @@ class OpInfo:
         self.traits = traits
         self.required_attributes = required_attributes
         self.interfaces: dict[type, type] = {}
+        self.inherited: set[type] = set()
         self.verify_hooks: tuple[Any, ...] = tuple(
             t.verify for t in sorted(traits, key=lambda t: t.__name__) if "verify" in vars(t)
         )

@@ -149,6 +149,12 @@ class OpMeta(type):
                 if name:  # a class without a name is a base of others, which may still implement it
                     require_implemented(base, cls)
                 info.interfaces[base] = cls
+        for base in cls.__mro__[1:]:
+            family = base.__dict__.get("info")
+            if isinstance(family, OpInfo) and not family.name:
+                for interface, model in family.interfaces.items():
+                    if info.interfaces.setdefault(interface, model) is model:
+                        info.inherited.add(interface)
         cls.info = info
         for field in fields.values():
             setattr(cls, field.name, _accessor(definition, field))

@@ -24,16 +24,20 @@ from tx8ir.core import (
 )
 from tx8ir.dialects.samples import BROADCASTS, Kind, Sampled, case, of, pairs
 
+from .declaration import Elementwise, OnnxOperator
 from .inference import broadcast_shape, make_type, same_element, tensor_operand
 
 
-class ComparisonOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class ComparisonOp(
+    Op, Elementwise, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)
+):
     """Base of the operations from two tensors of one element type to truth values."""
 
     x: Operand = operand(doc="[...]")
     y: Operand = operand(doc="[...], broadcastable with `x`")
     out: Result = result(doc="the broadcast shape, of i1")
 
+    mixed_precision = "infer"
     accepts: ClassVar[Kind] = "any"
     """Element types that the operands may have."""
     cases = pairs(BROADCASTS)
@@ -48,12 +52,17 @@ class ComparisonOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSeman
 class EqualOp(ComparisonOp, name="pd.equal", traits=(Commutative,)):
     """out = (x == y): false if either is NaN, true for -0 and +0."""
 
+    vector_function = "eq"
+    onnx = OnnxOperator("Equal", 7, 19)
+
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         return np.equal(x, y)
 
 
 class NotEqualOp(ComparisonOp, name="pd.not_equal", traits=(Commutative,)):
     """out = (x != y): true if either is NaN."""
+
+    vector_function = "ne"
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         return np.not_equal(x, y)
@@ -62,6 +71,8 @@ class NotEqualOp(ComparisonOp, name="pd.not_equal", traits=(Commutative,)):
 class GreaterThanOp(ComparisonOp, name="pd.greater_than"):
     """out = (x > y): false if either is NaN."""
 
+    vector_function = "gt"
+    onnx = OnnxOperator("Greater", 7, 13)
     accepts = "number"
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -71,6 +82,8 @@ class GreaterThanOp(ComparisonOp, name="pd.greater_than"):
 class GreaterEqualOp(ComparisonOp, name="pd.greater_equal"):
     """out = (x >= y): false if either is NaN."""
 
+    vector_function = "ge"
+    onnx = OnnxOperator("GreaterOrEqual", 12, 16)
     accepts = "number"
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -80,6 +93,8 @@ class GreaterEqualOp(ComparisonOp, name="pd.greater_equal"):
 class LessThanOp(ComparisonOp, name="pd.less_than"):
     """out = (x < y): false if either is NaN."""
 
+    vector_function = "lt"
+    onnx = OnnxOperator("Less", 7, 13)
     accepts = "number"
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -89,6 +104,8 @@ class LessThanOp(ComparisonOp, name="pd.less_than"):
 class LessEqualOp(ComparisonOp, name="pd.less_equal"):
     """out = (x <= y): false if either is NaN."""
 
+    vector_function = "le"
+    onnx = OnnxOperator("LessOrEqual", 12, 16)
     accepts = "number"
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
@@ -98,12 +115,16 @@ class LessEqualOp(ComparisonOp, name="pd.less_equal"):
 class LogicalAndOp(ComparisonOp, name="pd.logical_and", traits=(Commutative,)):
     """out = x and y are both not zero (true)."""
 
+    onnx = OnnxOperator("And", 7, 7)
+
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         return np.logical_and(x, y)
 
 
 class LogicalOrOp(ComparisonOp, name="pd.logical_or", traits=(Commutative,)):
     """out = x or y is not zero (true)."""
+
+    onnx = OnnxOperator("Or", 7, 7)
 
     def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
         return np.logical_or(x, y)

@@ -37,6 +37,7 @@ from tx8ir.dialects.samples import ELEMENTS, Sampled, case
 from tx8ir.target.casting import cast
 from tx8ir.target.formats import F64
 
+from .declaration import Primal
 from .elementwise_unary import ElementwiseUnaryOp
 from .inference import fail, tensor_operand
 
@@ -74,10 +75,15 @@ class FullOp(Op, Compute, InferTypes, Sampled, name="pd.full", traits=(Pure, Has
 class AssignOp(ElementwiseUnaryOp, name="pd.assign"):
     """out = x, a copy."""
 
+    has_inplace_form = False  # pd.assign_ has an operand more
+    mixed_precision = "infer"
     accepts = "any"
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return x
+
+    def gradient(self, at: Primal, g: Value) -> Value:
+        return g
 
 
 class FeedOp(Op, MemoryEffects, StorageAliases, Snapshot, name="pd.feed"):

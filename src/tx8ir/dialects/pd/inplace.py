@@ -1,7 +1,7 @@
 """In-place operations: `foo_` writes what `foo` computes into the storage of its first operand, a `!pd.tensor`.
 
 `foo_` has the operands and attributes of `foo`, its `counterpart`; its result is another name of the first operand.
-Each class here is derived from its counterpart by `inplace`, so that the two cannot differ.
+A class with `has_inplace_form` has one, which `inplace` derives from it, so that the two cannot differ.
 """
 
 # A twin is an operation of another class on the same slots.
@@ -9,7 +9,7 @@ Each class here is derived from its counterpart by `inplace`, so that the two ca
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, TypeVar, cast
 
 import attrs
@@ -34,6 +34,7 @@ from tx8ir.core import (
     Type,
     Value,
     attribute,
+    default_context,
     operand,
     result,
 )
@@ -41,31 +42,7 @@ from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
 from tx8ir.dialects.samples import SHAPES, Sample, Sampled, case, each, samples_of
 
 from .creation import AssignOp
-from .elementwise_binary import AddOp, DivideOp, MaximumOp, MinimumOp, MultiplyOp, SubtractOp
-from .elementwise_unary import (
-    AbsOp,
-    CosOp,
-    ErfOp,
-    ExpOp,
-    FloorOp,
-    GeluOp,
-    LeakyReluOp,
-    LogOp,
-    PowOp,
-    ReciprocalOp,
-    ReluOp,
-    RsqrtOp,
-    ScaleOp,
-    SigmoidOp,
-    SinOp,
-    SoftplusOp,
-    SqrtOp,
-    SquareOp,
-    TanhOp,
-)
 from .inference import extents_match, fail, make_type, number_of, same_element, tensor_operand
-from .norm import SoftmaxOp
-from .shape import SetValueOp
 
 OpT = TypeVar("OpT", bound=Op)
 
@@ -77,6 +54,7 @@ class FillOp(Op, Compute, InferTypes, Sampled, name="pd.fill", traits=(Pure, Has
     value: float = attribute(default=0.0)
     out: Result = result(doc="the type of `x`")
 
+    has_inplace_form = True
     accepts = "number"
     cases = each(SHAPES)
 
@@ -97,6 +75,7 @@ class SgdOp(Op, Compute, InferTypes, Sampled, name="pd.sgd", traits=(Pure, HasVa
     grad: Operand = operand(doc="the shape of `param`")
     out: Result = result(doc="the type of `param`")
 
+    has_inplace_form = True
     accepts = "float"
     cases = tuple(case(shape, rate, shape) for shape in SHAPES for rate in ((1,), ()))
 
@@ -182,14 +161,24 @@ def inplace(counterpart: type[OpT]) -> type[OpT]:
     first = definition.operands[0].name
     namespace |= {
         "__doc__": f"`{counterpart.name}` written into the storage of `{first}`, which the result is an alias of.",
-        "__module__": __name__,
+        "__module__": counterpart.__module__,  # where the annotations of the fields are read
         "__qualname__": counterpart.__name__.removesuffix("Op") + "_Op",
         "__annotations__": {field.name: field.annotation for field in fields},
         "counterpart": counterpart,
     }
     metaclass: Any = type(Op)
     made = metaclass(namespace["__qualname__"], (InplaceOp,), namespace, name=f"{counterpart.name}_", traits=())
+    InPlaceForm.attach(counterpart, _InPlaceTwin)
     return cast("type[OpT]", made)
+
+
+class _InPlaceTwin(Model[Op], InPlaceForm):
+    """The in-place operation of a counterpart."""
+
+    def in_place(self, operands: Sequence[Value]) -> Operation:
+        made = inplace_form(type(self.op))
+        assert made is not None, "attached by `inplace`"
+        return made.create(operands, [operands[0].type], attributes=self.op.attributes, location=self.op.location)
 
 
 class Assign_Op(InplaceOp, name="pd.assign_"):
@@ -228,59 +217,18 @@ class Assign_Op(InplaceOp, name="pd.assign_"):
         return value
 
 
-Relu_Op = inplace(ReluOp)
-LeakyRelu_Op = inplace(LeakyReluOp)
-Gelu_Op = inplace(GeluOp)
-Softplus_Op = inplace(SoftplusOp)
-Tanh_Op = inplace(TanhOp)
-Sigmoid_Op = inplace(SigmoidOp)
-Erf_Op = inplace(ErfOp)
-Exp_Op = inplace(ExpOp)
-Log_Op = inplace(LogOp)
-Sqrt_Op = inplace(SqrtOp)
-Rsqrt_Op = inplace(RsqrtOp)
-Reciprocal_Op = inplace(ReciprocalOp)
-Sin_Op = inplace(SinOp)
-Cos_Op = inplace(CosOp)
-Floor_Op = inplace(FloorOp)
-Abs_Op = inplace(AbsOp)
-Square_Op = inplace(SquareOp)
-Pow_Op = inplace(PowOp)
-Scale_Op = inplace(ScaleOp)
-Add_Op = inplace(AddOp)
-Subtract_Op = inplace(SubtractOp)
-Multiply_Op = inplace(MultiplyOp)
-Divide_Op = inplace(DivideOp)
-Maximum_Op = inplace(MaximumOp)
-Minimum_Op = inplace(MinimumOp)
-Softmax_Op = inplace(SoftmaxOp)
-Fill_Op = inplace(FillOp)
-SetValue_Op = inplace(SetValueOp)
-Sgd_Op = inplace(SgdOp)
-
-INPLACE_OPS: tuple[type[Op], ...] = (
-    Relu_Op, LeakyRelu_Op, Gelu_Op, Softplus_Op, Tanh_Op, Sigmoid_Op, Erf_Op, Exp_Op, Log_Op, Sqrt_Op, Rsqrt_Op,
-    Reciprocal_Op, Sin_Op, Cos_Op, Floor_Op, Abs_Op, Square_Op, Pow_Op, Scale_Op, Add_Op, Subtract_Op, Multiply_Op,
-    Divide_Op, Maximum_Op, Minimum_Op, Softmax_Op, Fill_Op, SetValue_Op, Sgd_Op, Assign_Op,
-)  # fmt: skip
-"""Every in-place operation of the dialect."""
+def inplace_forms(op_classes: Iterable[type[Operation]]) -> list[type[Op]]:
+    """The in-place forms of those operations that say that they have one."""
+    return [
+        inplace(op_class)
+        for op_class in op_classes
+        if issubclass(op_class, Op) and getattr(op_class, "has_inplace_form", False)
+    ]
 
 
 def inplace_form(op_class: type[Operation]) -> type[Op] | None:
-    """The in-place operation whose counterpart is `op_class`, or None."""
-    return _BY_COUNTERPART.get(op_class)
-
-
-_BY_COUNTERPART: dict[type[Operation], type[Op]] = {
-    cast("type[InplaceOp]", made).counterpart: made for made in INPLACE_OPS if made is not Assign_Op
-}
-
-
-@InPlaceForm.implement(*_BY_COUNTERPART)
-class _InPlaceTwin(Model[Op], InPlaceForm):
-    """The in-place operation of a counterpart."""
-
-    def in_place(self, operands: Sequence[Value]) -> Operation:
-        op = self.op
-        made = _BY_COUNTERPART[type(op)]
-        return made.create(operands, [operands[0].type], attributes=op.attributes, location=op.location)
+    """The operation `foo_` that a dialect has beside `op_class`, `foo`, derived by `inplace`; None without one."""
+    if not getattr(op_class, "has_inplace_form", False):
+        return None
+    found = default_context().op_class(f"{op_class.name}_")
+    return found if found is not None and issubclass(found, InplaceOp) else None

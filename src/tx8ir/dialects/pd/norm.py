@@ -224,6 +224,7 @@ def _scale_and_bias(
 class SoftmaxOp(Op, Compute, InferTypes, Sampled, name="pd.softmax", traits=(Pure, HasValueSemantics)):
     """out = exp(x) / sum of exp(x) along `axis`, computed from x - max(x)."""
 
+    has_inplace_form = True
     x: Operand = operand(doc="[...]")
     axis: int = attribute(default=-1)
     out: Result = result(doc="the type of `x`")

@@ -366,6 +366,7 @@ class SliceOp(ViewOp, name="pd.slice"):
 class SetValueOp(Op, Compute, InferTypes, Sampled, name="pd.set_value", traits=(Pure, HasValueSemantics)):
     """x where the elements that `pd.slice` with the same attributes takes are those of `value`."""
 
+    has_inplace_form = True
     x: Operand = operand(doc="[...]")
     value: Operand = operand(doc="the shape that the slice has, or one that broadcasts to it")
     axes: tuple[int, ...] = attribute()

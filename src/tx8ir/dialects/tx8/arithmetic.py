@@ -14,17 +14,13 @@ from typing import ClassVar
 from tx8ir.core import attribute
 from tx8ir.target.chip import Engine, Target
 from tx8ir.target.rounding import Rounding
+from tx8ir.target.vector_functions import UNARY, unary_names, vector_function
 
 from .access import Access
 from .instruction import FLOATS, Instruction, PerTile, format_bytes, spm_access
 
-UNARY_FUNCTIONS = (
-    *("abs", "recip", "square", "sqrt", "rsqrt", "neg"),
-    *("log2", "ln", "pow2", "exp", "exp_lp", "sin", "cos"),
-    *("tanh", "sigmoid", "relu", "satrelu", "leakyrelu", "softplus"),
-    "not",
-)
-UNARY_WITH_ALPHA = ("satrelu", "leakyrelu")
+UNARY_FUNCTIONS = tuple(function.name for function in UNARY)
+UNARY_WITH_ALPHA = tuple(function.name for function in UNARY if function.takes_alpha)
 RELATIONS = ("eq", "ne", "ge", "gt", "le", "lt")
 LOGIC = ("and", "or", "xor")
 BINARY_FUNCTIONS = ("max", "min", "add", "sub", "mul", "div", *RELATIONS, *LOGIC)
@@ -53,25 +49,19 @@ class ElementwiseOp(Instruction):
 
 
 class UnaryOp(ElementwiseOp, name="tx8.unary"):
-    """`dst[i] = function(src[i])` for `i < count`.
+    __doc__ = f"""`dst[i] = function(src[i])` for `i < count`.
 
-    recip 1/x, square x*x, rsqrt 1/sqrt(x), neg -x (+0 for both zeros), ln and log2 logarithms, pow2 2**x, exp e**x,
-    exp_lp pow2(x * log2(e)) with the product rounded to fp32, sigmoid 1/(1 + exp(-x)), relu max(x, 0),
-    satrelu min(max(x, 0), alpha), leakyrelu x where x >= 0 else alpha * x, softplus ln(1 + exp(x)), not 1.0 where x is
-    zero else 0.0.
+    {"; ".join(f"{function.name}: {function.formula}" for function in UNARY)}.
     """
 
-    function: str = attribute(
-        doc="abs recip square sqrt rsqrt neg, log2 ln pow2 exp exp_lp sin cos, "
-        "tanh sigmoid relu satrelu leakyrelu softplus, not"
-    )
+    function: str = attribute(doc=" ".join(UNARY_FUNCTIONS))
     src: PerTile = attribute(doc="SPM address of the operand")
-    alpha: float | None = attribute(default=None, doc="the bound of satrelu, the slope of leakyrelu; else absent")
+    alpha: float | None = attribute(default=None, doc=f"a number of {' and '.join(UNARY_WITH_ALPHA)}; else absent")
 
     def verify_fields(self, chip: Target) -> None:
         super().verify_fields(chip)
-        self.require_one_of("function", self.function, UNARY_FUNCTIONS)
-        needed = self.function in UNARY_WITH_ALPHA
+        self.require_one_of("function", self.function, unary_names())
+        needed = vector_function(self.function).takes_alpha
         self.require(
             (self.alpha is not None) == needed,
             f"alpha is {self.alpha}; {self.function} {'needs a value' if needed else 'takes none'}",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import attrs
 
 from tx8ir.target.chip import Family
+from tx8ir.target.vector_functions import UNARY
 
 __all__ = ["FAMILIES", "Family", "HardwareFunction"]
 
@@ -27,14 +28,18 @@ def _of(family: Family, function: str, names: str, *operations: str) -> Hardware
     return HardwareFunction(family, function, tuple(names.split()), operations)
 
 
+def _unary(group: str) -> str:
+    return " ".join(function.name for function in UNARY if function.group == group)
+
+
 FAMILIES: tuple[HardwareFunction, ...] = (
-    _of(Family.CGRA, "arith, unary", "abs recip square sqrt rsqrt neg", "tx8.unary"),
+    _of(Family.CGRA, "arith, unary", _unary("arith, unary"), "tx8.unary"),
     _of(Family.CGRA, "arith, binary", "max min add sub mul div", *_BINARY),
     _of(Family.CGRA, "relation", "eq ne ge gt le lt", *_BINARY),
-    _of(Family.CGRA, "logic on values", "not and or xor", "tx8.unary", *_BINARY),
+    _of(Family.CGRA, "logic on values", _unary("logic on values") + " and or xor", "tx8.unary", *_BINARY),
     _of(Family.CGRA, "logic on packed bits", "not and or xor", "tx8.bit_logic"),
-    _of(Family.CGRA, "transcendental", "log2 ln pow2 exp exp_lp sin cos", "tx8.unary"),
-    _of(Family.CGRA, "activation", "tanh sigmoid relu satrelu leakyrelu softplus", "tx8.unary"),
+    _of(Family.CGRA, "transcendental", _unary("transcendental"), "tx8.unary"),
+    _of(Family.CGRA, "activation", _unary("activation"), "tx8.unary"),
     _of(Family.CGRA, "reduce", "sum avg max min", "tx8.reduce"),
     _of(Family.CGRA, "pool", "avg sum max min", "tx8.pool"),
     _of(Family.CGRA, "pool with index", "max min", "tx8.pool_index"),

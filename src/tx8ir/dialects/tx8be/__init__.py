@@ -3,11 +3,14 @@
 Every op is exported as its class (`GemmOp`) and under its own text name (`Gemm`). Value types are `vtensor`, `none` and
 `tuple`. Features are NHWC, convolution weights HWOI. All ops evaluate in the reference interpreter, so the graph
 can be compared with its source after every backend pass.
+
+The modules are searched for operations; those of the vector unit's functions of one operand come from
+`target.vector_functions`. `python -m tx8ir.core.opdef.stubs` writes `__init__.pyi`.
 """
 
 from __future__ import annotations
 
-from tx8ir.core import Dialect
+from tx8ir.core import Dialect, ops_of
 
 from . import elementwise, movement, neural, reduction, structure
 from .attributes import (
@@ -22,201 +25,38 @@ from .attributes import (
     RegionAttr,
 )
 from .base import BackendOp, is_none, ranked
-from .elementwise import (
-    BINARY,
-    RELATIONS,
-    UNARY,
-    AbsOp,
-    AddOp,
-    BinaryOp,
-    CastOp,
-    CosOp,
-    DivOp,
-    EqOp,
-    ExpOp,
-    GeOp,
-    GtOp,
-    LeakyReluOp,
-    LeOp,
-    LogOp,
-    LtOp,
-    MaxOp,
-    MinOp,
-    MulOp,
-    NegOp,
-    NeOp,
-    RecipOp,
-    ReluOp,
-    RsqrtOp,
-    SelectOp,
-    SigmoidOp,
-    SinOp,
-    SoftplusOp,
-    SqrtOp,
-    SquareOp,
-    SubOp,
-    TanhOp,
-    UnaryOp,
-)
-from .movement import BroadcastOp, ChannelNormOp, ConcatenateOp, GatherOp, ReshapeOp, SliceOp, TransposeOp
-from .neural import ConvOp, GemmOp
-from .reduction import LayerNormOp, PoolOp, ReduceOp, SoftmaxOp, reduce_axes
-from .structure import (
-    ConstantOp,
-    GroupOp,
-    InputOp,
-    LoadConstOp,
-    LoadVarOp,
-    NoneOp,
-    OutputOp,
-    ReturnOp,
-    StoreVarOp,
-    TupleOp,
-)
+from .elementwise import BINARY, RELATIONS, UNARY, BinaryOp, UnaryOp, add_unary, binary_of, function_of, unary_of
+from .reduction import reduce_axes
 
-Input, Output, Tuple, Constant, LoadConst = InputOp, OutputOp, TupleOp, ConstantOp, LoadConstOp
-LoadVar, StoreVar, Group, Return = LoadVarOp, StoreVarOp, GroupOp, ReturnOp
-Gemm, Conv, Softmax, LayerNorm, Reduce, Pool = GemmOp, ConvOp, SoftmaxOp, LayerNormOp, ReduceOp, PoolOp
-Add, Sub, Mul, Div, Max, Min = AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp
-Eq, Ne, Ge, Gt, Le, Lt = EqOp, NeOp, GeOp, GtOp, LeOp, LtOp
-Abs, Recip, Square, Sqrt, Rsqrt, Neg, Log, Exp = AbsOp, RecipOp, SquareOp, SqrtOp, RsqrtOp, NegOp, LogOp, ExpOp
-Sin, Cos, Tanh, Sigmoid, Relu, LeakyRelu, Softplus = SinOp, CosOp, TanhOp, SigmoidOp, ReluOp, LeakyReluOp, SoftplusOp
-Select, Cast, ChannelNorm, Gather, Reshape, Transpose = (
-    SelectOp,
-    CastOp,
-    ChannelNormOp,
-    GatherOp,
-    ReshapeOp,
-    TransposeOp,
-)
-Slice, Concatenate, Broadcast = SliceOp, ConcatenateOp, BroadcastOp
-
-DIALECT = Dialect(
+DIALECT: Dialect = Dialect(
     "tx8be",
-    ops=[*structure.OPS, *neural.OPS, *elementwise.OPS, *reduction.OPS, *movement.OPS],
+    ops=[*ops_of(structure, neural, elementwise, reduction, movement), *UNARY],
     attributes=list(ATTRIBUTES),
 )
 
 __all__ = [
-    "DIALECT",
-    "Abs",
-    "AbsOp",
-    "Activation",
-    "Add",
-    "AddOp",
     "BINARY",
+    "DIALECT",
+    "RELATIONS",
+    "UNARY",
+    "Activation",
     "BackendOp",
     "BinaryOp",
-    "Broadcast",
-    "BroadcastOp",
-    "Cast",
-    "CastOp",
-    "ChannelNorm",
-    "ChannelNormOp",
-    "Concatenate",
-    "ConcatenateOp",
-    "Constant",
-    "ConstantOp",
-    "Conv",
-    "ConvOp",
-    "Cos",
-    "CosOp",
     "DevAttr",
-    "Div",
-    "DivOp",
-    "Eq",
-    "EqOp",
-    "Exp",
-    "ExpOp",
-    "Gather",
-    "GatherOp",
-    "Ge",
-    "GeOp",
-    "Gemm",
     "GemmMode",
-    "GemmOp",
-    "Group",
-    "GroupOp",
-    "Gt",
-    "GtOp",
-    "Input",
-    "InputOp",
-    "LayerNorm",
-    "LayerNormOp",
-    "Le",
-    "LeOp",
-    "LeakyRelu",
-    "LeakyReluOp",
-    "LoadConst",
-    "LoadConstOp",
-    "LoadVar",
-    "LoadVarOp",
-    "Log",
-    "LogOp",
-    "Lt",
-    "LtOp",
-    "Max",
-    "MaxOp",
     "MemScope",
-    "Min",
-    "MinOp",
-    "Mul",
-    "MulOp",
-    "Ne",
-    "NeOp",
-    "Neg",
-    "NegOp",
-    "NoneOp",
-    "Output",
-    "OutputOp",
     "ParallelAttr",
     "ParallelMode",
-    "Pool",
-    "PoolOp",
-    "RELATIONS",
-    "Recip",
-    "RecipOp",
-    "Reduce",
     "ReduceFunction",
-    "ReduceOp",
     "RegionAttr",
-    "Relu",
-    "ReluOp",
-    "Reshape",
-    "ReshapeOp",
-    "Return",
-    "ReturnOp",
-    "Rsqrt",
-    "RsqrtOp",
-    "Select",
-    "SelectOp",
-    "Sigmoid",
-    "SigmoidOp",
-    "Sin",
-    "SinOp",
-    "Slice",
-    "SliceOp",
-    "Softmax",
-    "SoftmaxOp",
-    "Softplus",
-    "SoftplusOp",
-    "Sqrt",
-    "SqrtOp",
-    "Square",
-    "SquareOp",
-    "StoreVar",
-    "StoreVarOp",
-    "Sub",
-    "SubOp",
-    "Tanh",
-    "TanhOp",
-    "Transpose",
-    "TransposeOp",
-    "Tuple",
-    "TupleOp",
-    "UNARY",
     "UnaryOp",
+    "add_unary",
+    "binary_of",
+    "function_of",
     "is_none",
     "ranked",
     "reduce_axes",
+    "unary_of",
 ]
+
+globals().update(DIALECT.exports)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any, ClassVar, Final, cast
+
 import numpy as np
 
 from tx8ir.core import (
@@ -13,12 +15,15 @@ from tx8ir.core import (
     Type,
     VerifyError,
     attribute,
+    default_context,
     operand,
     result,
 )
-from tx8ir.target.arithmetic import divide_nearest, exp, leaky_relu, log, multiply_nearest
-from tx8ir.target.casting import cast
+from tx8ir.target import casting
+from tx8ir.target.arithmetic import divide_nearest, multiply_nearest
 from tx8ir.target.extrema import maximum, minimum
+from tx8ir.target.vector_functions import UNARY as UNARY_FUNCTIONS
+from tx8ir.target.vector_functions import VectorFunction, register
 
 from .base import Array, BackendOp, in_format, is_none, ranked, require, require_element, require_shape, same_type
 
@@ -59,6 +64,11 @@ class BinaryOp(BackendOp, Compute, InferTypes, traits=(Pure,)):
     def function(self, lhs: Array, rhs: Array) -> Array:
         """The elementwise function on broadcast arrays of the working type."""
         raise NotImplementedError
+
+
+def function_of(op_class: type[BinaryOp]) -> str:
+    """The vector function of two operands that an op class is."""
+    return op_class.name.removeprefix("tx8be.").lower()
 
 
 class AddOp(BinaryOp, name="tx8be.Add"):
@@ -149,124 +159,48 @@ class LtOp(BinaryOp, name="tx8be.Lt"):
 
 
 class UnaryOp(BackendOp, Compute, InferTypes, traits=(Pure,)):
-    """Base of the one-operand elementwise ops; the result has the operand's type."""
+    """Base of the one-operand elementwise ops; the result has the operand's type. Each is one vector function."""
 
     x: Operand = operand()
     y: Result = result()
+
+    function: ClassVar[VectorFunction]
 
     def infer_types(self) -> tuple[Type, ...]:
         return same_type(self.x, "operand")
 
     def compute(self, x: Array) -> Array:
-        raise NotImplementedError
+        return self.function.reference(x, ranked(self.x, "operand").element.format, self.parameter)
+
+    @property
+    def parameter(self) -> float | None:
+        """The parameter of the function, where it takes one."""
+        return None
 
 
-class AbsOp(UnaryOp, name="tx8be.Abs"):
-    """`y = |x|`."""
-
-    def compute(self, x: Array) -> Array:
-        return np.abs(x)
-
-
-class RecipOp(UnaryOp, name="tx8be.Recip"):
-    """`y = 1 / x`."""
-
-    def compute(self, x: Array) -> Array:
-        return divide_nearest(np.ones((), x.dtype), x, ranked(self.x, "operand").element.format)
-
-
-class SquareOp(UnaryOp, name="tx8be.Square"):
-    """`y = x * x`."""
-
-    def compute(self, x: Array) -> Array:
-        return multiply_nearest(x, x, ranked(self.x, "operand").element.format)
-
-
-class SqrtOp(UnaryOp, name="tx8be.Sqrt"):
-    """`y = sqrt(x)`; NaN below zero."""
-
-    def compute(self, x: Array) -> Array:
-        return np.sqrt(x)
-
-
-class RsqrtOp(UnaryOp, name="tx8be.Rsqrt"):
-    """`y = 1 / sqrt(x)`."""
-
-    def compute(self, x: Array) -> Array:
-        return 1 / np.sqrt(x)
-
-
-class NegOp(UnaryOp, name="tx8be.Neg"):
-    """`y = 0 - x`: +0 for both zeros."""
-
-    def compute(self, x: Array) -> Array:
-        return 0 - x
-
-
-class LogOp(UnaryOp, name="tx8be.Log"):
-    """`y = ln(x)`."""
-
-    def compute(self, x: Array) -> Array:
-        return log(x)
-
-
-class ExpOp(UnaryOp, name="tx8be.Exp"):
-    """`y = e ** x`."""
-
-    def compute(self, x: Array) -> Array:
-        return exp(x)
-
-
-class SinOp(UnaryOp, name="tx8be.Sin"):
-    """`y = sin(x)`, x in radians."""
-
-    def compute(self, x: Array) -> Array:
-        return np.sin(x)
-
-
-class CosOp(UnaryOp, name="tx8be.Cos"):
-    """`y = cos(x)`, x in radians."""
-
-    def compute(self, x: Array) -> Array:
-        return np.cos(x)
-
-
-class TanhOp(UnaryOp, name="tx8be.Tanh"):
-    """`y = tanh(x)`."""
-
-    def compute(self, x: Array) -> Array:
-        return np.tanh(x)
-
-
-class SigmoidOp(UnaryOp, name="tx8be.Sigmoid"):
-    """`y = 1 / (1 + e ** -x)`, evaluated without overflow."""
-
-    def compute(self, x: Array) -> Array:
-        e = exp(-np.abs(x))
-        return np.where(x >= 0, 1 / (1 + e), e / (1 + e))
-
-
-class ReluOp(UnaryOp, name="tx8be.Relu"):
-    """`y = max(x, 0)`; +0 for both zeros."""
-
-    def compute(self, x: Array) -> Array:
-        return maximum(x, np.zeros((), x.dtype))
-
-
-class LeakyReluOp(UnaryOp, name="tx8be.LeakyRelu"):
-    """`y = x where x >= 0, else alpha * x`; alpha is rounded to fp32."""
+class ParametricUnaryOp(UnaryOp):
+    """Base of those whose function takes a parameter, which the instruction holds as fp32."""
 
     alpha: float = attribute(default=0.01)
 
-    def compute(self, x: Array) -> Array:
-        return leaky_relu(x, self.alpha, ranked(self.x, "operand").element.format)
+    @property
+    def parameter(self) -> float | None:
+        return self.alpha
 
 
-class SoftplusOp(UnaryOp, name="tx8be.Softplus"):
-    """`y = ln(1 + e ** x)`, evaluated without overflow."""
-
-    def compute(self, x: Array) -> Array:
-        return np.logaddexp(x, x.dtype.type(0))
+def unary_op(function: VectorFunction) -> type[UnaryOp]:
+    """A new op class for a vector function, named after its `graph_op`."""
+    base = ParametricUnaryOp if function.takes_alpha else UnaryOp
+    namespace: dict[str, Any] = {
+        "__doc__": f"`y = {function.formula}`.",
+        "__module__": __name__,
+        "__qualname__": f"{function.graph_op}Op",
+        "function": function,
+    }
+    metaclass: Any = type(UnaryOp)
+    return cast(
+        "type[UnaryOp]", metaclass(f"{function.graph_op}Op", (base,), namespace, name=f"tx8be.{function.graph_op}")
+    )
 
 
 class SelectOp(BackendOp, Compute, InferTypes, name="tx8be.Select", traits=(Pure,)):
@@ -318,13 +252,37 @@ class CastOp(BackendOp, Compute, name="tx8be.Cast", traits=(Pure,)):
         require_shape(ranked(self.y, "result"), ranked(self.x, "operand").shape, "result")
 
     def compute(self, x: Array) -> Array:
-        return cast(x, ranked(self.x, "operand").element.format, ranked(self.y, "result").element.format)
+        return casting.cast(x, ranked(self.x, "operand").element.format, ranked(self.y, "result").element.format)
 
 
+UNARY = tuple(unary_op(function) for function in UNARY_FUNCTIONS if function.graph_op is not None)
 RELATIONS = (EqOp, NeOp, GeOp, GtOp, LeOp, LtOp)
 BINARY = (AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp, *RELATIONS)
-UNARY = (
-    AbsOp, RecipOp, SquareOp, SqrtOp, RsqrtOp, NegOp, LogOp, ExpOp, SinOp, CosOp, TanhOp, SigmoidOp, ReluOp,
-    LeakyReluOp, SoftplusOp,
-)  # fmt: skip
-OPS = (*BINARY, *UNARY, SelectOp, CastOp)
+_BY_FUNCTION: Final = {op_class.function.name: op_class for op_class in UNARY}
+_BINARY_BY_FUNCTION: Final = {function_of(op_class): op_class for op_class in BINARY}
+
+
+def unary_of(function: str) -> type[UnaryOp]:
+    """The op class that a vector function of one operand computes. Raises KeyError when there is none."""
+    return _BY_FUNCTION[function]
+
+
+def binary_of(function: str) -> type[BinaryOp]:
+    """The op class that a vector function of two operands computes. Raises KeyError when there is none."""
+    return _BINARY_BY_FUNCTION[function]
+
+
+def add_unary(function: VectorFunction) -> type[UnaryOp]:
+    """Give the dialect an operation for a vector function that the machine as shipped does not have.
+
+    The function becomes known to the instructions and the simulator as well. A lowering reaches it by `unary_of`.
+
+    Raises:
+        ValueError: there is a function of that name. IrError: there is an operation of the name `graph_op`.
+    """
+    dialect = default_context().dialect("tx8be")
+    assert dialect is not None  # the one that this module is part of
+    made = unary_op(register(function))
+    dialect.add(made)
+    _BY_FUNCTION[function.name] = made
+    return made

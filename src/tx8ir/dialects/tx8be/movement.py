@@ -163,6 +163,3 @@ class GatherOp(BackendOp, Compute, InferTypes, name="tx8be.Gather", traits=(Pure
         if indices.size and (indices.min() < 0 or indices.max() >= rows):
             raise IndexError(f"indices run from {indices.min()} to {indices.max()}; the table has {rows} rows")
         return table[indices]
-
-
-OPS = (ChannelNormOp, ReshapeOp, TransposeOp, SliceOp, ConcatenateOp, BroadcastOp, GatherOp)

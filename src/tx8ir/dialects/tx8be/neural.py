@@ -205,6 +205,3 @@ def sliding_windows(
     reach = tuple(d * (k - 1) + 1 for k, d in zip(kernel, dilations, strict=True))
     windows = np.lib.stride_tricks.sliding_window_view(padded, reach, axis=(1, 2))
     return windows[:, :: strides[0], :: strides[1], :, :: dilations[0], :: dilations[1]]
-
-
-OPS = (GemmOp, ConvOp)

@@ -151,6 +151,3 @@ class LayerNormOp(BackendOp, Compute, InferTypes, name="tx8be.LayerNorm", traits
         y = centred / np.sqrt(variance + x.dtype.type(self.epsilon))
         y = y if scale is None else y * scale
         return y if bias is None else y + bias
-
-
-OPS = (ReduceOp, PoolOp, SoftmaxOp, LayerNormOp)

@@ -183,8 +183,3 @@ class GroupOp(BackendOp, name="tx8be.Group", traits=(IsolatedFromAbove,)):
 
 def _list(types: list[Type]) -> str:
     return "(" + ", ".join(str(t) for t in types) + ")"
-
-
-OPS = (
-    InputOp, OutputOp, TupleOp, NoneOp, ConstantOp, LoadConstOp, LoadVarOp, StoreVarOp, ReturnOp, GroupOp,
-)  # fmt: skip

@@ -12,8 +12,9 @@ except ImportError as error:
 
 from .errors import OnnxImportError
 from .importer import load
+from .ops.declared import import_as
 from .registry import supported_ops
 
-__all__ = ["OnnxImportError", "load", "supported_ops"]
+__all__ = ["OnnxImportError", "import_as", "load", "supported_ops"]
 
 del _onnx

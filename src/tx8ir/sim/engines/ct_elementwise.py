@@ -23,11 +23,12 @@ from tx8ir.dialects.tx8 import (
 from tx8ir.sim.memory.memory import Placed
 from tx8ir.target.formats import F16, F32, F64, Format
 from tx8ir.target.rounding import Rounding, convert
+from tx8ir.target.vector_functions import Kernel, simple, vector_function
 
 from .blocks import blocks, is_displaced
 from .ct_peripheral import store_packed
 from .directed import BINARY_IN_DOUBLE, DoubleFunction, unary_in_double
-from .functions import EXTREMA, HALF, TRUTH, Float32, Function, binary, narrow, operand, unary, widen
+from .functions import EXTREMA, TRUTH, Float32, binary, narrow, operand, widen
 from .registry import Machine, Step, executes
 
 Array = NDArray[Any]
@@ -41,7 +42,7 @@ def _straight(sources: tuple[Array, ...], result: Array) -> Iterator[tuple[tuple
 
 def _elementwise(
     op: ElementwiseOp,
-    compute: Function,
+    compute: Kernel,
     *constants: Float32,
     passes: bool,
     fold: Fold = _straight,
@@ -112,19 +113,16 @@ def _directed(
     return step
 
 
-_ONE_PASS = frozenset({"abs", "recip", "square", "sqrt", "neg", "sin", "cos", "tanh", "log2"})
-
-
 @executes(UnaryOp)
 def decode_unary(op: UnaryOp) -> Step:
     """`dst[i] = function(src[i])`."""
-    function, format = op.function, Format.named(op.format)
-    compute = unary_in_double(function, op.alpha)
+    function, format = vector_function(op.function), Format.named(op.format)
+    compute = unary_in_double(op.function, op.alpha)
     if compute is not None and op.rounding != Rounding.NEAREST_EVEN:
         return _directed(op, compute)
-    if format is F16 and function in HALF and op.rounding == Rounding.NEAREST_EVEN:
-        return _elementwise(op, HALF[function], passes=False, direct=True)
-    return _elementwise(op, unary(function, op.alpha, format), passes=function not in _ONE_PASS)
+    if format is F16 and function.half is not None and op.rounding == Rounding.NEAREST_EVEN:
+        return _elementwise(op, simple(function.half), passes=False, direct=True)
+    return _elementwise(op, function.kernel(format, op.alpha), passes=not function.one_pass)
 
 
 @executes(BinaryVVOp)

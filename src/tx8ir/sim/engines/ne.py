@@ -16,8 +16,9 @@ from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.formats import F32, F64, Format
 from tx8ir.target.rounding import convert
+from tx8ir.target.vector_functions import relu
 
-from .functions import leaky_relu, narrow, operand, relu
+from .functions import leaky_relu, narrow, operand
 from .registry import Machine, Step, executes
 from .windows import pad, taps, windows
 

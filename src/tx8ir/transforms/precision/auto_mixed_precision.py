@@ -13,6 +13,7 @@ from tx8ir.analysis.effects import mutable_parameters
 from tx8ir.core import IrError, Operation, Program, RankedTensor, ScalarType, Value, VTensorType, f32
 from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
+from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.passes import Pass, Promise, option, register_pass
 from tx8ir.rewriting.dialect_conversion import ConversionTarget, convert
 from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, TypeConverter, can_compute_between_casts
@@ -32,20 +33,27 @@ ALLOW: Final[tuple[type[Operation], ...]] = (
 """Computed in the narrow format: they run faster there, and their sums are accumulated in f32."""
 
 DENY: Final[tuple[type[Operation], ...]] = (
-    pd.ExpOp, pd.LogOp, pd.PowOp, pd.ElementwisePowOp, pd.SquareOp, pd.ReciprocalOp, pd.RsqrtOp, pd.SoftplusOp,
-    pd.ErfOp, pd.SinOp, pd.CosOp, pd.SumOp, pd.MeanOp, pd.SoftmaxOp, pd.LayerNormOp, pd.RmsNormOp,
-    pd.CrossEntropyWithSoftmaxOp, pd.CrossEntropyWithSoftmaxGradOp, pd.SgdOp,
+    pd.SumOp, pd.MeanOp, pd.SoftmaxOp, pd.LayerNormOp, pd.RmsNormOp, pd.CrossEntropyWithSoftmaxOp,
+    pd.CrossEntropyWithSoftmaxGradOp, pd.SgdOp,
 )  # fmt: skip
 """Kept in f32: they leave the range of the narrow format, magnify its rounding, or add up many numbers."""
 
 INFER: Final[tuple[type[Operation], ...]] = (
-    pd.AddOp, pd.SubtractOp, pd.MultiplyOp, pd.DivideOp, pd.MaximumOp, pd.MinimumOp, pd.ScaleOp, pd.AbsOp, pd.ReluOp,
-    pd.LeakyReluOp, pd.GeluOp, pd.SigmoidOp, pd.TanhOp, pd.SqrtOp, pd.FloorOp, pd.BatchNormOp, pd.AssignOp, pd.WhereOp,
-    pd.IsnanOp, pd.LogicalNotOp, pd.ComparisonOp, pd.MaxOp, pd.MinOp, pd.Pool2dOp, pd.ReshapeOp, pd.FlattenOp,
-    pd.SqueezeOp, pd.UnsqueezeOp, pd.TransposeOp, pd.SliceOp, pd.SplitOp, pd.ConcatOp, pd.ExpandOp, pd.GatherOp,
-    pd.EmbeddingOp, pd.SetValueOp, pd.PadOp,
+    pd.BatchNormOp, pd.WhereOp, pd.MaxOp, pd.MinOp, pd.Pool2dOp, pd.ReshapeOp, pd.FlattenOp, pd.SqueezeOp,
+    pd.UnsqueezeOp, pd.TransposeOp, pd.SliceOp, pd.SplitOp, pd.ConcatOp, pd.ExpandOp, pd.GatherOp, pd.EmbeddingOp,
+    pd.SetValueOp, pd.PadOp,
 )  # fmt: skip
 """Computed in the format of what they use: in the narrow one when all of it is."""
+
+
+def usual_list(kind: type[Operation]) -> str:
+    """The list that an operation is on where no option says otherwise: "allow", "deny" or "infer".
+
+    An element-wise operation says it itself, the others are in the lists of this module. What is on none is denied.
+    """
+    if issubclass(kind, Elementwise):
+        return kind.mixed_precision
+    return "allow" if issubclass(kind, ALLOW) else "infer" if issubclass(kind, INFER) else "deny"
 
 
 @register_pass
@@ -55,10 +63,11 @@ class AutoMixedPrecision(Pass):
 
     An operation on f32 tensors that is on the *allow* list is computed in the narrow format, one on the *deny* list in
     f32, one on the *infer* list in the narrow format when all that it uses is: results of such operations, and
-    constants. Others stay in f32. The lists are `ALLOW`, `DENY` and `INFER` of the module; the options overrule them,
-    `deny` before `allow` before `infer`. Values are cast where both meet, once each, right behind the value, so outside
-    of loops that it is not in; between two narrow operations there is no cast. A constant or immutable parameter is
-    converted once, into a new variable (`w` becomes `w.bf16`), finite numbers staying finite.
+    constants. Others stay in f32. The lists are `ALLOW`, `DENY` and `INFER` of the module, and what element-wise
+    operations say of themselves; the options overrule them, `deny` before `allow` before `infer`. Values are cast where
+    both meet, once each, right behind the value, so outside of loops that it is not in; between two narrow operations
+    there is no cast. A constant or immutable parameter is converted once, into a new variable (`w` becomes `w.bf16`),
+    finite numbers staying finite.
 
     The lists are those of PyTorch's `torch.autocast`, where "promote" is our infer, with the elementwise functions that
     TensorFlow infers (grappler's `auto_mixed_precision`); also after BladeDISC's basic mixed precision.
@@ -96,16 +105,15 @@ class AutoMixedPrecision(Pass):
 
     def _narrow_operations(self, program: Program) -> AbstractSet[Operation]:
         """The operations to compute in the narrow format; one pass in program order."""
-        lists: dict[type[Operation], str] = {}
-        for word, kinds in (("infer", INFER), ("allow", ALLOW), ("deny", DENY)):
-            lists.update(dict.fromkeys(kinds, word))
+        listed: dict[type[Operation], str] = {}
         for word, names in (("infer", self.infer), ("allow", self.allow), ("deny", self.deny)):
-            lists.update(dict.fromkeys(map(_kind, names), word))
+            listed.update(dict.fromkeys(map(_kind, names), word))
         mutable = mutable_parameters(program)
         narrow: set[Operation] = set()
         results: set[Value] = set()
         for op in program.module.walk():
-            word = next((lists[kind] for kind in op.__class__.__mro__ if kind in lists), "deny")
+            kind = op.__class__
+            word = next((listed[base] for base in kind.__mro__ if base in listed), None) or usual_list(kind)
             if word == "deny" or not can_compute_between_casts(op):
                 continue
             used = [value for value in op.operands if _is_f32(value)]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from tx8ir.frontends.onnx.registry import CONVERTERS
 
-from . import activation, arithmetic, constant, linear, movement, normalization, reduction, selection
+from . import activation, arithmetic, constant, declared, linear, movement, normalization, reduction, selection
 
 __all__ = [
     "CONVERTERS",
     "activation",
     "arithmetic",
     "constant",
+    "declared",
     "linear",
     "movement",
     "normalization",

@@ -1,8 +1,6 @@
-"""Elementwise operators on one tensor."""
+"""Elementwise operators on one tensor that are several operations, or one with attributes of another kind."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
@@ -10,27 +8,6 @@ from tx8ir.frontends.onnx.node import Node
 from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.tensors import TensorError, element_of
-
-
-def _register(operator: str, first: int, last: int, build: Callable[[Value], Operation]) -> None:
-    """Register an operator without attributes that is one `pd` operation."""
-    converter(operator, first=first, last=last)(lambda node: build(node.operand(0)))
-
-
-_register("Relu", 6, 14, pd.relu)
-_register("Tanh", 6, 13, pd.tanh)
-_register("Sigmoid", 6, 13, pd.sigmoid)
-_register("Erf", 9, 13, pd.erf)
-_register("Exp", 6, 13, pd.exp)
-_register("Log", 6, 13, pd.log)
-_register("Sqrt", 6, 13, pd.sqrt)
-_register("Reciprocal", 6, 13, pd.reciprocal)
-_register("Abs", 6, 13, pd.abs)
-_register("Floor", 6, 13, pd.floor)
-_register("Sin", 7, 22, pd.sin)
-_register("Cos", 7, 22, pd.cos)
-_register("IsNaN", 9, 20, pd.isnan)
-_register("Not", 1, 1, pd.logical_not)
 
 
 @converter("Neg", first=6, last=13)
@@ -43,18 +20,6 @@ def neg(node: Node) -> Converted:
 def ceil(node: Node) -> Converted:
     """-floor(-x)."""
     return times(pd.floor(times(node.operand(0), -1.0)), -1.0)
-
-
-@converter("Softplus", first=1, last=22)
-def softplus(node: Node) -> Converted:
-    """log(1 + exp(x)), without Paddle's switch to x at 20: log(1 + exp(1000)) is 1000 in every format."""
-    return pd.softplus(node.operand(0), threshold=1000.0)
-
-
-@converter("LeakyRelu", first=6, last=16, attributes=("alpha",))
-def leaky_relu(node: Node) -> Converted:
-    """X where x >= 0, alpha x elsewhere."""
-    return pd.leaky_relu(node.operand(0), negative_slope=node.float("alpha", 0.01))
 
 
 @converter("PRelu", first=7, last=16)

@@ -35,17 +35,6 @@ def _register_variadic(operator: str, first: int, last: int, build: _Binary) -> 
     converter(operator, first=first, last=last)(convert)
 
 
-_register("Add", 7, 14, pd.add)
-_register("Sub", 7, 14, pd.subtract)
-_register("Mul", 7, 14, pd.multiply)
-_register("Div", 7, 14, pd.divide)
-_register("Equal", 7, 19, pd.equal)
-_register("Greater", 7, 13, pd.greater_than)
-_register("GreaterOrEqual", 12, 16, pd.greater_equal)
-_register("Less", 7, 13, pd.less_than)
-_register("LessOrEqual", 12, 16, pd.less_equal)
-_register("And", 7, 7, pd.logical_and)
-_register("Or", 7, 7, pd.logical_or)
 _register("Xor", 7, 7, pd.not_equal)
 _register_variadic("Max", 6, 13, pd.maximum)
 _register_variadic("Min", 6, 13, pd.minimum)

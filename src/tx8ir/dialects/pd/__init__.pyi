@@ -1,0 +1,667 @@
+# Written by `python -m tx8ir.core.opdef.stubs tx8ir.dialects.pd` from the operations. Do not edit.
+# ruff: noqa: I001
+
+from tx8ir.core import Dialect, Op, Operand, Operation, Result, Type, Value
+
+from .attention import (
+    ScaledDotProductAttentionOp,
+)
+from .comparison import (
+    ComparisonOp,
+    EqualOp,
+    GreaterEqualOp,
+    GreaterThanOp,
+    LessEqualOp,
+    LessThanOp,
+    LogicalAndOp,
+    LogicalOrOp,
+    NotEqualOp,
+    WhereOp,
+)
+from .conv import (
+    Conv2dOp,
+    ConvolutionOp,
+    DepthwiseConv2dOp,
+    FusedConv2dAddActOp,
+)
+from .creation import (
+    AssignOp,
+    FeedOp,
+    FetchOp,
+    FullOp,
+)
+from .declaration import (
+    OnnxOperator,
+)
+from .elementwise_binary import (
+    AddOp,
+    DivideOp,
+    ElementwiseBinaryOp,
+    ElementwisePowOp,
+    MaximumOp,
+    MinimumOp,
+    MultiplyOp,
+    SubtractOp,
+)
+from .elementwise_unary import (
+    AbsOp,
+    CastOp,
+    CosOp,
+    ElementwiseUnaryOp,
+    ErfOp,
+    ExpOp,
+    FloorOp,
+    GeluOp,
+    IsnanOp,
+    LeakyReluOp,
+    LogOp,
+    LogicalNotOp,
+    PowOp,
+    ReciprocalOp,
+    ReluOp,
+    RsqrtOp,
+    ScaleOp,
+    SigmoidOp,
+    SinOp,
+    SoftplusOp,
+    SqrtOp,
+    SquareOp,
+    TanhOp,
+)
+from .enlarge import (
+    ConcatOp,
+    ExpandOp,
+    PadOp,
+)
+from .fusion import (
+    FusionOp,
+    FusionYieldOp,
+)
+from .indexing import (
+    EmbeddingOp,
+    GatherOp,
+)
+from .inplace import (
+    Assign_Op,
+    FillOp,
+    InplaceOp,
+    SgdOp,
+    inplace_form,
+    inplace_forms,
+)
+from .loss import (
+    CrossEntropyWithSoftmaxGradOp,
+    CrossEntropyWithSoftmaxOp,
+)
+from .matmul import (
+    MatmulOp,
+)
+from .norm import (
+    BatchNormOp,
+    LayerNormOp,
+    RmsNormOp,
+    SoftmaxOp,
+)
+from .norm_training import (
+    BatchNormTrainingOp,
+)
+from .pool import (
+    Pool2dOp,
+)
+from .reduce import (
+    MaxOp,
+    MeanOp,
+    MinOp,
+    ReductionOp,
+    SumOp,
+)
+from .shape import (
+    FlattenOp,
+    ReshapeOp,
+    SetValueOp,
+    SliceOp,
+    SplitOp,
+    SqueezeOp,
+    TransposeOp,
+    UnsqueezeOp,
+    View,
+    ViewOp,
+)
+
+INPLACE_OPS: tuple[type[Op], ...]
+DIALECT: Dialect
+
+class Relu_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class LeakyRelu_Op(InplaceOp):
+    x: Operand
+    negative_slope: float
+    out: Result
+    def __init__(self, x: Value | Operation, *, negative_slope: float = 0.02, out: Type | None = None) -> None: ...
+
+class Gelu_Op(InplaceOp):
+    x: Operand
+    approximate: bool
+    out: Result
+    def __init__(self, x: Value | Operation, *, approximate: bool = False, out: Type | None = None) -> None: ...
+
+class Softplus_Op(InplaceOp):
+    x: Operand
+    beta: float
+    threshold: float
+    out: Result
+    def __init__(
+        self,
+        x: Value | Operation,
+        *,
+        beta: float = 1.0,
+        threshold: float = 20.0,
+        out: Type | None = None,
+    ) -> None: ...
+
+class Tanh_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Sigmoid_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Erf_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Exp_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Log_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Sqrt_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Rsqrt_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Reciprocal_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Sin_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Cos_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Floor_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Abs_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Square_Op(InplaceOp):
+    x: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Pow_Op(InplaceOp):
+    x: Operand
+    y: float
+    out: Result
+    def __init__(self, x: Value | Operation, *, y: float = 1.0, out: Type | None = None) -> None: ...
+
+class Scale_Op(InplaceOp):
+    x: Operand
+    scale: float
+    bias: float
+    bias_after_scale: bool
+    out: Result
+    def __init__(
+        self,
+        x: Value | Operation,
+        *,
+        scale: float = 1.0,
+        bias: float = 0.0,
+        bias_after_scale: bool = True,
+        out: Type | None = None,
+    ) -> None: ...
+
+class Add_Op(InplaceOp):
+    x: Operand
+    y: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Subtract_Op(InplaceOp):
+    x: Operand
+    y: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Multiply_Op(InplaceOp):
+    x: Operand
+    y: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Divide_Op(InplaceOp):
+    x: Operand
+    y: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Maximum_Op(InplaceOp):
+    x: Operand
+    y: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Minimum_Op(InplaceOp):
+    x: Operand
+    y: Operand
+    out: Result
+    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+
+class Softmax_Op(InplaceOp):
+    x: Operand
+    axis: int
+    out: Result
+    def __init__(self, x: Value | Operation, *, axis: int = -1, out: Type | None = None) -> None: ...
+
+class SetValue_Op(InplaceOp):
+    x: Operand
+    value: Operand
+    axes: tuple[int, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    decrease_axis: tuple[int, ...]
+    out: Result
+    def __init__(
+        self,
+        x: Value | Operation,
+        value: Value | Operation,
+        *,
+        axes: tuple[int, ...],
+        starts: tuple[int, ...],
+        ends: tuple[int, ...],
+        decrease_axis: tuple[int, ...] = ...,
+        out: Type | None = None,
+    ) -> None: ...
+
+class Fill_Op(InplaceOp):
+    x: Operand
+    value: float
+    out: Result
+    def __init__(self, x: Value | Operation, *, value: float = 0.0, out: Type | None = None) -> None: ...
+
+class Sgd_Op(InplaceOp):
+    param: Operand
+    learning_rate: Operand
+    grad: Operand
+    out: Result
+    def __init__(
+        self,
+        param: Value | Operation,
+        learning_rate: Value | Operation,
+        grad: Value | Operation,
+        *,
+        out: Type | None = None,
+    ) -> None: ...
+
+relu = ReluOp
+leaky_relu = LeakyReluOp
+gelu = GeluOp
+softplus = SoftplusOp
+tanh = TanhOp
+sigmoid = SigmoidOp
+erf = ErfOp
+exp = ExpOp
+log = LogOp
+sqrt = SqrtOp
+rsqrt = RsqrtOp
+reciprocal = ReciprocalOp
+sin = SinOp
+cos = CosOp
+floor = FloorOp
+abs = AbsOp
+square = SquareOp
+pow = PowOp
+scale = ScaleOp
+isnan = IsnanOp
+logical_not = LogicalNotOp
+cast = CastOp
+add = AddOp
+subtract = SubtractOp
+multiply = MultiplyOp
+divide = DivideOp
+maximum = MaximumOp
+minimum = MinimumOp
+elementwise_pow = ElementwisePowOp
+equal = EqualOp
+not_equal = NotEqualOp
+greater_than = GreaterThanOp
+greater_equal = GreaterEqualOp
+less_than = LessThanOp
+less_equal = LessEqualOp
+logical_and = LogicalAndOp
+logical_or = LogicalOrOp
+where = WhereOp
+matmul = MatmulOp
+scaled_dot_product_attention = ScaledDotProductAttentionOp
+conv2d = Conv2dOp
+fused_conv2d_add_act = FusedConv2dAddActOp
+depthwise_conv2d = DepthwiseConv2dOp
+pool2d = Pool2dOp
+batch_norm = BatchNormOp
+layer_norm = LayerNormOp
+rms_norm = RmsNormOp
+softmax = SoftmaxOp
+batch_norm_training = BatchNormTrainingOp
+sum = SumOp
+mean = MeanOp
+max = MaxOp
+min = MinOp
+reshape = ReshapeOp
+flatten = FlattenOp
+squeeze = SqueezeOp
+unsqueeze = UnsqueezeOp
+transpose = TransposeOp
+slice = SliceOp
+set_value = SetValueOp
+split = SplitOp
+concat = ConcatOp
+expand = ExpandOp
+pad = PadOp
+embedding = EmbeddingOp
+gather = GatherOp
+full = FullOp
+assign = AssignOp
+feed = FeedOp
+fetch = FetchOp
+fill = FillOp
+sgd = SgdOp
+cross_entropy_with_softmax = CrossEntropyWithSoftmaxOp
+cross_entropy_with_softmax_grad = CrossEntropyWithSoftmaxGradOp
+fusion = FusionOp
+fusion_yield = FusionYieldOp
+relu_ = Relu_Op
+leaky_relu_ = LeakyRelu_Op
+gelu_ = Gelu_Op
+softplus_ = Softplus_Op
+tanh_ = Tanh_Op
+sigmoid_ = Sigmoid_Op
+erf_ = Erf_Op
+exp_ = Exp_Op
+log_ = Log_Op
+sqrt_ = Sqrt_Op
+rsqrt_ = Rsqrt_Op
+reciprocal_ = Reciprocal_Op
+sin_ = Sin_Op
+cos_ = Cos_Op
+floor_ = Floor_Op
+abs_ = Abs_Op
+square_ = Square_Op
+pow_ = Pow_Op
+scale_ = Scale_Op
+add_ = Add_Op
+subtract_ = Subtract_Op
+multiply_ = Multiply_Op
+divide_ = Divide_Op
+maximum_ = Maximum_Op
+minimum_ = Minimum_Op
+softmax_ = Softmax_Op
+set_value_ = SetValue_Op
+fill_ = Fill_Op
+sgd_ = Sgd_Op
+assign_ = Assign_Op
+
+__all__ = [
+    "AbsOp",
+    "Abs_Op",
+    "AddOp",
+    "Add_Op",
+    "AssignOp",
+    "Assign_Op",
+    "BatchNormOp",
+    "BatchNormTrainingOp",
+    "CastOp",
+    "ComparisonOp",
+    "ConcatOp",
+    "Conv2dOp",
+    "ConvolutionOp",
+    "CosOp",
+    "Cos_Op",
+    "CrossEntropyWithSoftmaxGradOp",
+    "CrossEntropyWithSoftmaxOp",
+    "DIALECT",
+    "DepthwiseConv2dOp",
+    "DivideOp",
+    "Divide_Op",
+    "ElementwiseBinaryOp",
+    "ElementwisePowOp",
+    "ElementwiseUnaryOp",
+    "EmbeddingOp",
+    "EqualOp",
+    "ErfOp",
+    "Erf_Op",
+    "ExpOp",
+    "Exp_Op",
+    "ExpandOp",
+    "FeedOp",
+    "FetchOp",
+    "FillOp",
+    "Fill_Op",
+    "FlattenOp",
+    "FloorOp",
+    "Floor_Op",
+    "FullOp",
+    "FusedConv2dAddActOp",
+    "FusionOp",
+    "FusionYieldOp",
+    "GatherOp",
+    "GeluOp",
+    "Gelu_Op",
+    "GreaterEqualOp",
+    "GreaterThanOp",
+    "INPLACE_OPS",
+    "InplaceOp",
+    "IsnanOp",
+    "LayerNormOp",
+    "LeakyReluOp",
+    "LeakyRelu_Op",
+    "LessEqualOp",
+    "LessThanOp",
+    "LogOp",
+    "Log_Op",
+    "LogicalAndOp",
+    "LogicalNotOp",
+    "LogicalOrOp",
+    "MatmulOp",
+    "MaxOp",
+    "MaximumOp",
+    "Maximum_Op",
+    "MeanOp",
+    "MinOp",
+    "MinimumOp",
+    "Minimum_Op",
+    "MultiplyOp",
+    "Multiply_Op",
+    "NotEqualOp",
+    "OnnxOperator",
+    "PadOp",
+    "Pool2dOp",
+    "PowOp",
+    "Pow_Op",
+    "ReciprocalOp",
+    "Reciprocal_Op",
+    "ReductionOp",
+    "ReluOp",
+    "Relu_Op",
+    "ReshapeOp",
+    "RmsNormOp",
+    "RsqrtOp",
+    "Rsqrt_Op",
+    "ScaleOp",
+    "Scale_Op",
+    "ScaledDotProductAttentionOp",
+    "SetValueOp",
+    "SetValue_Op",
+    "SgdOp",
+    "Sgd_Op",
+    "SigmoidOp",
+    "Sigmoid_Op",
+    "SinOp",
+    "Sin_Op",
+    "SliceOp",
+    "SoftmaxOp",
+    "Softmax_Op",
+    "SoftplusOp",
+    "Softplus_Op",
+    "SplitOp",
+    "SqrtOp",
+    "Sqrt_Op",
+    "SquareOp",
+    "Square_Op",
+    "SqueezeOp",
+    "SubtractOp",
+    "Subtract_Op",
+    "SumOp",
+    "TanhOp",
+    "Tanh_Op",
+    "TransposeOp",
+    "UnsqueezeOp",
+    "View",
+    "ViewOp",
+    "WhereOp",
+    "abs",
+    "abs_",
+    "add",
+    "add_",
+    "assign",
+    "assign_",
+    "batch_norm",
+    "batch_norm_training",
+    "cast",
+    "concat",
+    "conv2d",
+    "cos",
+    "cos_",
+    "cross_entropy_with_softmax",
+    "cross_entropy_with_softmax_grad",
+    "depthwise_conv2d",
+    "divide",
+    "divide_",
+    "elementwise_pow",
+    "embedding",
+    "equal",
+    "erf",
+    "erf_",
+    "exp",
+    "exp_",
+    "expand",
+    "feed",
+    "fetch",
+    "fill",
+    "fill_",
+    "flatten",
+    "floor",
+    "floor_",
+    "full",
+    "fused_conv2d_add_act",
+    "fusion",
+    "fusion_yield",
+    "gather",
+    "gelu",
+    "gelu_",
+    "greater_equal",
+    "greater_than",
+    "inplace_form",
+    "inplace_forms",
+    "isnan",
+    "layer_norm",
+    "leaky_relu",
+    "leaky_relu_",
+    "less_equal",
+    "less_than",
+    "log",
+    "log_",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "matmul",
+    "max",
+    "maximum",
+    "maximum_",
+    "mean",
+    "min",
+    "minimum",
+    "minimum_",
+    "multiply",
+    "multiply_",
+    "not_equal",
+    "pad",
+    "pool2d",
+    "pow",
+    "pow_",
+    "reciprocal",
+    "reciprocal_",
+    "relu",
+    "relu_",
+    "reshape",
+    "rms_norm",
+    "rsqrt",
+    "rsqrt_",
+    "scale",
+    "scale_",
+    "scaled_dot_product_attention",
+    "set_value",
+    "set_value_",
+    "sgd",
+    "sgd_",
+    "sigmoid",
+    "sigmoid_",
+    "sin",
+    "sin_",
+    "slice",
+    "softmax",
+    "softmax_",
+    "softplus",
+    "softplus_",
+    "split",
+    "sqrt",
+    "sqrt_",
+    "square",
+    "square_",
+    "squeeze",
+    "subtract",
+    "subtract_",
+    "sum",
+    "tanh",
+    "tanh_",
+    "transpose",
+    "unsqueeze",
+    "where",
+]
