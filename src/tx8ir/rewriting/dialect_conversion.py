@@ -7,8 +7,6 @@ An operation is judged by the most specific statement about it: its kind, then a
 become, and the casts at the borders, are `type_conversion`'s.
 """
 
-# Taking a conversion back exchanges regions.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import enum
@@ -191,17 +189,9 @@ def convert(
         if report.illegal:
             raise ConversionError(report)
     except BaseException:
-        _exchange_regions(root, copy)
+        root.take_regions(copy)
         raise
     return report
-
-
-def _exchange_regions(a: Operation, b: Operation) -> None:
-    """Gives two operations each other's regions."""
-    a._regions, b._regions = b._regions, a._regions
-    for op in (a, b):
-        for region in op._regions:
-            region._parent = op
 
 
 class _Converter:

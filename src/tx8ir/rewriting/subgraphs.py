@@ -4,8 +4,6 @@ for subgraph in find_subgraphs(block, [gelu, layer_norm]):
     fuse(subgraph.ops, subgraph.inputs, subgraph.outputs)
 """
 
-# The searches read the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
@@ -42,11 +40,11 @@ def inputs_of(ops: Sequence[Operation]) -> tuple[Value, ...]:
     found: dict[Value, None] = {}
     for op in ops:
         for inner in op.walk():
-            for use in inner._operands:
-                owner = use._value._owner
+            for value in inner.operands:
+                owner = value.owner
                 around = owner if isinstance(owner, Operation) else owner.parent_op
-                if around not in inside or around is None:
-                    found[use._value] = None
+                if around is None or around not in inside:
+                    found[value] = None
     return tuple(found)
 
 
@@ -77,22 +75,20 @@ def is_convex(ops: Collection[Operation]) -> bool:
     seen: set[Operation] = set()
     work = list(members)
     while work:
-        for result in work.pop()._results:
-            use = result._first_use
-            while use is not None:
-                user = _in_block(use._owner, last._parent)
-                use = use._next
+        for result in work.pop().results:
+            for use in result.uses:
+                user = _in_block(use.owner, last.parent)
                 if user is None or user in seen or user in members:
                     continue
                 seen.add(user)
                 if user.is_before(last):
                     work.append(user)
     return not any(
-        _in_block(owner, last._parent) in seen
+        _in_block(owner, last.parent) in seen
         for op in members
         for inner in op.walk()
         for value in inner.operands
-        if isinstance(owner := value._owner, Operation)
+        if isinstance(owner := value.owner, Operation)
     )
 
 
@@ -166,7 +162,7 @@ def _in_order(ops: Sequence[Operation]) -> list[Operation]:
 
 def _in_block(op: Operation | None, block: Block | None) -> Operation | None:
     """`op`, or the operation around it that is in `block`."""
-    while op is not None and op._parent is not block:
+    while op is not None and op.parent is not block:
         op = op.parent_op
     return op
 

@@ -261,6 +261,13 @@ class Operation(Displayable):
         require_block(block, f"successor {index} of {self.name}")
         self._successors = (*self._successors[:index], block, *self._successors[index + 1 :])
 
+    def take_regions(self, other: Operation) -> None:
+        """Get the regions of `other`, blocks and all, and give it its own; O(regions)."""
+        self._regions, other._regions = other._regions, self._regions
+        for op in (self, other):
+            for region in op._regions:
+                region._parent = op
+
     def detach(self) -> None:
         """Take it out of its block; it keeps operands and uses. O(1). Nothing happens when it is detached already."""
         block = self._parent
