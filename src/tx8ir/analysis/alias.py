@@ -38,7 +38,7 @@ from tx8ir.core import (
     bulk,
 )
 from tx8ir.core.ir.calls import returns_of
-from tx8ir.core.ir.region_branch import edges_with_ends, region_branch_around
+from tx8ir.core.ir.region_branch import region_branch_around
 from tx8ir.dialects import func
 
 from .alias_kinds import (
@@ -61,7 +61,7 @@ from .alias_kinds import (
     joined,
 )
 from .call_graph import components_callees_first
-from .control_flow import read_by_control
+from .control_flow import read_by_control, unforwarded
 from .storage_nodes import StorageNodes
 
 
@@ -305,25 +305,32 @@ class AliasAnalysis(StorageNodes):
     def _link_regions(self, op: Operation, universe: _Universe) -> None:
         branch = op.interface(RegionBranch)
         assert branch is not None  # its kind
-        universe.read += self._of_all(read_by_control(op))
-        for end, _, edge in edges_with_ends(branch):
-            if end is not None and edge.forwarded is not None and edge.inputs:
-                given = end.operands[edge.forwarded.start : edge.forwarded.stop]
-                self._union_each(self._of_all(given), self._of_all(edge.inputs))
-        for region in op.regions:  # arguments that nothing is forwarded to: each is storage that is not known
+        regions = op.regions
+        for source in (None, *regions):
+            end = op if source is None else source.blocks[-1].last_op if len(source) else None
+            if end is None:
+                continue
+            edges, operands = branch.region_edges(source), end.operands
+            for _, forwarded, inputs in edges:
+                if forwarded and inputs:
+                    given = operands[forwarded.start : forwarded.stop]
+                    self._union_each(self._of_all(given), self._of_all(inputs))
+            if operands:
+                universe.read += self._of_all(unforwarded(operands, edges))
+        for region in regions:  # arguments that nothing is forwarded to: each is storage that is not known
             for block in region.blocks:
-                universe.external += [node for a in block.args if a not in self._nodes for node in self._of(a)]
+                for argument in block.args:
+                    if argument not in self._nodes:
+                        universe.external += self._of(argument)
 
     def _link_end(self, op: Operation, universe: _Universe) -> None:
-        """The end of a function, or of a region."""
+        """The end of a function; ends of regions are linked with the operation around them."""
         function = op.parent_op
         if function is not None and function in universe.arguments:
             returned = self._of_all(op.operands)
             if function in universe.results:  # several returns, in a function of several blocks
                 self._union_each(universe.results[function], returned)
             universe.results[function] = returned
-        elif region_branch_around(op) is not None:
-            universe.read += self._of_all(read_by_control(op))
 
     def _link_effects(self, op: Operation, universe: _Universe) -> None:
         """An operation that says what it does, and which of its results are storage that was there before."""

@@ -8,13 +8,14 @@ from typing import Any, Final, Generic, TypeVar
 
 import attrs
 
-from tx8ir.core import Block, Branch, Operation, Region, RegionBranch, Value
+from tx8ir.core import Block, Branch, Operation, Region, RegionBranch, RegionEdge, Value
 from tx8ir.core.ir.interfaces import operation_of
 from tx8ir.core.ir.region_branch import edges_from
 
 from .call_graph import components_callees_first
 
 NodeT = TypeVar("NodeT", bound=Hashable)
+ItemT = TypeVar("ItemT")
 
 
 @attrs.frozen
@@ -66,8 +67,18 @@ def deciding_operands(op: Operation) -> Sequence[int]:
     edges = edges_from(op)
     if not edges:
         return ()
+    return unforwarded(range(len(op.op_operands)), edges)
+
+
+def unforwarded(operands: Sequence[ItemT], edges: Sequence[RegionEdge]) -> Sequence[ItemT]:
+    """Those of the operands of a source that none of its edges forwards."""
+    if not operands:
+        return ()
+    forwarded = edges[0].forwarded if edges else None
+    if all(edge.forwarded == forwarded for edge in edges):  # as with nearly all operations
+        return operands if not forwarded else [*operands[: forwarded.start], *operands[forwarded.stop :]]
     ranges = {edge.forwarded for edge in edges if edge.forwarded}
-    return [index for index in range(len(op.op_operands)) if not any(index in forwarded for forwarded in ranges)]
+    return [value for index, value in enumerate(operands) if not any(index in values for values in ranges)]
 
 
 def read_by_control(op: Operation) -> Sequence[Value]:
@@ -84,8 +95,29 @@ def region_order(branch: RegionBranch) -> list[WtoEntry[Region]]:
         cycles = any(edge.target is regions[0] for edge in branch.region_edges(regions[0]))
         return [WtoEntry(regions[0], cycles, int(cycles))]
     edges = {r: [e.target for e in branch.region_edges(r) if e.target is not None] for r in regions}
+    chain = _chain(entered, edges)
+    if chain is not None:
+        return chain
     ranked = _reverse_postorder([r for r in regions if r in entered], edges)
     return _weak_topological_order(ranked, edges)
+
+
+def _chain(entered: Sequence[Region], edges: Mapping[Region, Sequence[Region]]) -> list[WtoEntry[Region]] | None:
+    """The order for the common operations: a choice, or regions one after the other, which may go round; else None."""
+    if not any(edges.values()):
+        return [WtoEntry(region, False, 0) for region in edges if region in entered]
+    if len(entered) != 1:
+        return None
+    chain = [entered[0]]
+    while True:
+        following = edges[chain[-1]]
+        if len(following) > 1:
+            return None
+        if not following or following[0] in chain:
+            break
+        chain.append(following[0])
+    head = following[0] if following else None
+    return [WtoEntry(r, r is head, int(head is not None and r is chain[-1])) for r in chain]
 
 
 def is_choice(op: Operation) -> bool:

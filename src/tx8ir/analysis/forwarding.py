@@ -35,22 +35,35 @@ class ForwardingGroup:
         return len(next(iter(self.targets.values())))
 
 
-def forwarding_groups(branch: RegionBranch) -> list[ForwardingGroup]:
-    """The groups of an operation. O(values forwarded on its edges)."""
+def forwarding_groups(branch: RegionBranch) -> list[ForwardingGroup] | None:
+    """The groups of an operation; None where another value cannot go with control through all of its regions.
+
+    It can where each region takes arguments, or sees values from outside because it is entered from there only, and
+    where control that leaves gives results. O(values forwarded on its edges).
+    """
     groups: list[ForwardingGroup] = []
-    for _, source, edge in edges_with_ends(branch):
-        if edge.forwarded is None:
-            continue
-        key = (source, edge.forwarded)
-        joined = ForwardingGroup({key: None}, {edge.target: edge.inputs})
-        others: list[ForwardingGroup] = []
-        for group in groups:
-            if key in group.sources or edge.target in group.targets:
-                joined.sources.update(group.sources)
-                joined.targets.update(group.targets)
-            else:
-                others.append(group)
-        groups = [*others, joined]
+    takes: dict[Region, bool] = {}
+    regions = operation_of(branch).regions
+    for source in (None, *regions):
+        if source is not None and len(source) > 1:
+            return None
+        for target, forwarded, inputs in branch.region_edges(source):
+            if forwarded is None:
+                if target is None or source is not None or takes.setdefault(target, False):
+                    return None
+                continue
+            if target is not None and not takes.setdefault(target, True):
+                return None
+            key = (source, forwarded)
+            joined = ForwardingGroup({key: None}, {target: inputs})
+            others: list[ForwardingGroup] = []
+            for group in groups:
+                if key in group.sources or target in group.targets:
+                    joined.sources.update(group.sources)
+                    joined.targets.update(group.targets)
+                else:
+                    others.append(group)
+            groups = [*others, joined]
     return groups
 
 
@@ -63,19 +76,3 @@ def incoming_values(branch: RegionBranch) -> dict[Value, list[Value]]:
             for target, value in zip(edge.inputs, operands, strict=True):
                 found.setdefault(target, []).append(value)
     return found
-
-
-def can_carry(branch: RegionBranch) -> bool:
-    """Whether another value can go with control through all regions of an operation, and come out as a result.
-
-    Each region takes it as an argument, or sees it from outside because it is entered from there only.
-    """
-    takes: dict[Region, bool] = {}
-    for _, source, edge in edges_with_ends(branch):
-        forwards = edge.forwarded is not None
-        if edge.target is None:
-            if not forwards:
-                return False
-        elif takes.setdefault(edge.target, forwards) != forwards or not (forwards or source is None):
-            return False
-    return all(len(region) <= 1 for region in operation_of(branch).regions)

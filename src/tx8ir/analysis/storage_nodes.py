@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import accumulate
 
 from tx8ir.core import DictType, Element, ListType, TensorType, TupleType, Type, Value
 
@@ -14,6 +15,7 @@ class StorageNodes:
         self._parents: list[int] = []
         self._nodes: dict[Value, list[int]] = {}
         self._leaves: dict[Type, int] = {}
+        self._starts: dict[Type, list[int]] = {}  # of a list, say: where the nodes of each element start
 
     def _new(self) -> int:
         self._parents.append(len(self._parents))
@@ -71,5 +73,7 @@ class StorageNodes:
         else:
             assert isinstance(held, (ListType, TupleType))  # other types hold nothing
             elements, position = held.elements, int(element.key)
-        start = sum(map(self._count, elements[:position]))
-        return self._of(element.container)[start : start + self._count(elements[position])]
+        starts = self._starts.get(held)
+        if starts is None:
+            starts = self._starts[held] = [0, *accumulate(map(self._count, elements))]
+        return self._of(element.container)[starts[position] : starts[position + 1]]

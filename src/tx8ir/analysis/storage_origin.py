@@ -42,7 +42,7 @@ from tx8ir.dialects import builtin, func
 
 from .alias import AliasAnalysis
 from .control_flow import Forwarded, forwarded_operands, region_order, weak_topological_order
-from .forwarding import can_carry
+from .forwarding import ForwardingGroup, forwarding_groups
 
 _NEVER: Final = 1 << 60
 """The position of what nothing in the function comes behind."""
@@ -162,6 +162,7 @@ class Places:
     Attributes:
         places: of each tensor that is known.
         owned: the roots of storages that are written, every time while no other name is known for them, in order.
+        groups: what the choices and loops forward that can carry more; none of them is in an operation that cannot.
 
     Args:
         function: its operations with value semantics work on vtensors, nothing uses the results of its in-place
@@ -176,6 +177,7 @@ class Places:
         self._function = function
         self.places: dict[Value, Place | None] = {}
         self.owned: dict[Value, Storage] = {}
+        self.groups: dict[Operation, list[ForwardingGroup]] = {}
         self._positions: dict[Value, int] = {}  # of roots, and of values that may become moved tensors
         self._limits: dict[Value, int] = {}  # a storage allocated behind that is another one outside
         self._incoming: dict[Value, list[_Passing]] = {}
@@ -240,7 +242,9 @@ class Places:
         start = self._at
         blocks = [block for region in op.regions for block in region.blocks]
         branch = op.interface(RegionBranch)
-        if branch is not None and not self._opaque and can_carry(branch):
+        groups = forwarding_groups(branch) if branch is not None and not self._opaque else None
+        if branch is not None and groups is not None:
+            self.groups[op] = groups
             work.append(lambda: self._results(op, start))
             for entry in reversed(region_order(branch)):
                 work += [self._end_loop] * entry.ends

@@ -3,28 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
+from tx8ir.analysis.control_flow import is_choice, is_loop
 from tx8ir.core import (
     Block,
     Builder,
+    CallLike,
+    DictAttr,
     Grad,
     Inplace,
     IrError,
+    Op,
     Operation,
     Program,
     Pure,
     RankedTensor,
+    RecursiveEffects,
     Region,
+    RegionBranch,
     TensorType,
     Terminator,
     Value,
     at_location,
+    insert_here,
 )
-from tx8ir.dialects import builtin, pd, scf
+from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.opdef.definition import SEGMENTS
+from tx8ir.core.opdef.operand_fields import set_operand_ranges
+from tx8ir.dialects import builtin, pd
 from tx8ir.support.trampoline import Task, run_tasks
 
 STOP_GRADIENT = "stop_gradient"
@@ -50,8 +60,9 @@ def append_backward(
     """Compute the gradients of `loss`: operations are added to its block, in front of the terminator.
 
     No gradient flows through results marked by the attribute `stop_gradient`, nor through those whose operation gives
-    none (labels, say). The gradient of a `scf.if` is one on the same condition: it computes the side that was taken
-    once more, and its gradients by what the side uses from outside.
+    none (labels, say). The gradient of a choice (`scf.if`, or another operation with `RegionBranch` that runs at most
+    one of its regions, once) is one on the same condition: it computes the side that was taken once more, and its
+    gradients by what the side uses from outside.
 
     Args:
         program: what `loss` is part of.
@@ -159,7 +170,19 @@ def _between(
     return path
 
 
-_ADVICE: Final = {"func.call": "; run inline first", "scf.while": "; run unroll first, if its length is known"}
+def _advice(op: Operation) -> str:
+    if CallLike in op.info.interfaces:
+        return "; run inline first"
+    return "; run unroll first, if its length is known" if is_loop(op) else ""
+
+
+def _choice(op: Operation) -> RegionBranch | None:
+    """The interface of an operation that runs one of its regions, which sees the values around it, and yields."""
+    branch = op.interface(RegionBranch) if op.regions else None
+    if branch is None or not is_choice(op) or any(edge.inputs for edge in branch.region_edges(None)):
+        return None
+    ends = [edge for region in op.regions for edge in branch.region_edges(region)]
+    return branch if all(len(edge.inputs) == len(op.results) for edge in ends) else None
 
 
 def _check(program: Program, path: Sequence[Operation]) -> None:
@@ -170,13 +193,13 @@ def _check(program: Program, path: Sequence[Operation]) -> None:
     for op in path:
         if isinstance(op, builtin.GetParameterOp):
             continue
-        if op.interface(Grad) is None and not isinstance(op, scf.IfOp):
-            raise IrError(f"{op.name} has no gradient (Grad){_ADVICE.get(op.name, '')}", op)
-        for inner in op.walk() if isinstance(op, scf.IfOp) else ():
-            if not (inner.has_trait(Pure) or isinstance(inner, _COMPUTING)):
+        if op.interface(Grad) is None and _choice(op) is None:
+            raise IrError(f"{op.name} has no gradient (Grad){_advice(op)}", op)
+        for inner in op.walk() if op.interface(Grad) is None else ():
+            if not _only_computes(inner):
                 raise IrError(
                     f"{inner.name} is in a branch that a gradient flows through, which may only compute"
-                    + _ADVICE.get(inner.name, ""),
+                    + _advice(inner),
                     inner,
                 )
         for value in (*_inputs(op), *op.results):
@@ -188,8 +211,14 @@ def _check(program: Program, path: Sequence[Operation]) -> None:
                 )
 
 
-_COMPUTING: Final = (scf.IfOp, scf.YieldOp, builtin.ToTensorOp, builtin.ToVTensorOp)
-"""What a branch may hold besides pure operations: computed once more, it gives the same."""
+def _only_computes(op: Operation) -> bool:
+    """Whether `op` may be in a branch: computed once more, it gives the same."""
+    return (
+        op.has_trait(Pure)
+        or isinstance(op, (builtin.ToTensorOp, builtin.ToVTensorOp))
+        or (op.has_trait(RecursiveEffects) and _choice(op) is not None)
+        or region_branch_around(op) is not None
+    )
 
 
 def _at_end(block: Block) -> Builder:
@@ -210,10 +239,11 @@ def _backward(path: Sequence[Operation], gradients: dict[Value, Value], starts: 
         if isinstance(op, builtin.GetParameterOp) or all(g is None for g in cotangents):
             continue
         with at_location(op.location):
-            if isinstance(op, scf.IfOp):
-                yield _backward_if(op, cotangents, gradients, wanted)
-                continue
             model = op.interface(Grad)
+            branch = _choice(op) if model is None else None
+            if branch is not None:
+                yield _backward_choice(op, branch, cotangents, gradients, wanted)
+                continue
             if model is None:
                 raise IrError(f"{op.name} has no gradient (Grad)", op)
             for value, given in zip(op.operands, model.grad(cotangents), strict=True):
@@ -221,42 +251,60 @@ def _backward(path: Sequence[Operation], gradients: dict[Value, Value], starts: 
                     _add(gradients, value, given)
 
 
-def _backward_if(
-    op: scf.IfOp, cotangents: Sequence[Value | None], gradients: dict[Value, Value], wanted: set[Value]
+def _backward_choice(
+    op: Operation,
+    branch: RegionBranch,
+    cotangents: Sequence[Value | None],
+    gradients: dict[Value, Value],
+    wanted: set[Value],
 ) -> Task:
-    """A `scf.if` that gives the gradients by what both sides use; a side computes its values once more."""
+    """A choice that gives the gradients by what its sides use; a side computes its values once more."""
     used = [value for value in _inputs(op) if value in wanted]
     blocks: list[Block] = []
     try:
         for region in op.regions:
+            (edge,) = branch.region_edges(region)
             blocks.append(Block())
             with Builder.at_end(blocks[-1]):
-                yield _side(blocks[-1], region.block, cotangents, used)
+                yield _side(blocks[-1], region.block, cast(range, edge.forwarded), cotangents, used)
         regions = [Region([block]) for block in blocks]
     except BaseException:  # an error of this task, or of one further inside
         for inner in [inner for block in blocks for inner in block][::-1]:
             inner.erase("append_backward")
         raise
     types = [cast(RankedTensor, value.type).to_vtensor() for value in used]
-    condition = builtin.to_vtensor(op.condition).out if isinstance(op.condition.type, TensorType) else op.condition
-    made = scf.IfOp(condition, then_region=regions[0], else_region=regions[1], outputs=types)
-    for value, given in zip(used, made.results, strict=True):
-        _add(gradients, value, given)
+    given = [builtin.to_vtensor(v).out if isinstance(v.type, TensorType) else v for v in op.operands]
+    made = insert_here(branch.rebuilt(given, types, _declared(op), regions))
+    for value, gradient in zip(used, made.results, strict=True):
+        _add(gradients, value, gradient)
 
 
-def _side(block: Block, source: Block, cotangents: Sequence[Value | None], used: Sequence[Value]) -> Task:
+def _declared(op: Operation) -> DictAttr:
+    """The attributes of `op` that its class declares."""
+    definition = op.definition if isinstance(op, Op) else None
+    keys = {SEGMENTS, *(field.key for field in definition.attributes)} if definition is not None else set(op.attributes)
+    return DictAttr({key: op.attributes[key] for key in op.attributes if key in keys})
+
+
+def _side(
+    block: Block, source: Block, forwarded: range, cotangents: Sequence[Value | None], used: Sequence[Value]
+) -> Task:
     """Fill the block of one side: what `source` computes, and the gradients by `used` from those of what it yields."""
     mapping: dict[Value, Value] = {}
+    end = cast(Operation, source.last_op)
     for inner in source:
-        if not isinstance(inner, scf.YieldOp):
+        if inner is not end:
             block.append(inner.clone(mapping))
     gradients: dict[Value, Value] = {}
-    for value, given in zip(cast(Operation, source.last_op).operands, cotangents, strict=True):
+    for value, given in zip(end.operands[forwarded.start : forwarded.stop], cotangents, strict=True):
         if given is not None:
             _add(gradients, mapping.get(value, value), given)
     path = _between(block, list(gradients), set(used), lambda _: False)
     yield _backward(path, gradients, set(used))
-    scf.YieldOp([gradients[value] if value in gradients else _zeros(value) for value in used])
+    given = [gradients[value] if value in gradients else _zeros(value) for value in used]
+    ended: Operation = end.clone(mapping)
+    set_operand_ranges(ended, [(forwarded, given)])
+    block.append(ended)
 
 
 def _zeros(value: Value) -> Value:

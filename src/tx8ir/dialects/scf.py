@@ -86,9 +86,8 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
         return edges if truth is None else [edges[0 if truth else 1]]
 
     def fill_region(self, region: Region) -> None:
-        block = Block()
+        block = region.append(Block())  # empty, so that nobody looks for the region inside
         block.append(YieldOp.create((), location=self.location))
-        region.append(block)
 
     def verify_op(self) -> None:
         for name, body in (("then", self.then_region), ("else", self.else_region)):

@@ -76,9 +76,9 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
         parts = ", ".join(f.name if f.count == "one" else f"*{f.name}" for f in d.operands)
         body += [
             "uses = []",
-            f"for index, value in enumerate(({parts},)):",
-            "    use = new_operand(OpOperand); use._owner = self; use.index = index; use._value = value",
-            "    uses.append(use)",
+            f"for _index, _value in enumerate(({parts},)):",  # names that no field has
+            "    _use = new_operand(OpOperand); _use._owner = self; _use.index = _index; _use._value = _value",
+            "    uses.append(_use)",
             "self._operands = tuple(uses)",
         ]
     body.append("self._results = self._regions = self._successors = ()")
@@ -135,8 +135,8 @@ def _result_lines(d: Definition, fixed: bool) -> list[str]:
         lines.append(f"types = infer(definition, self, ({given},), None)")
         lines += [
             "results = []",
-            "for index, type in enumerate(types):",
-            "    r = new_result(OpResult); r._owner = self; r.index = index; r._type = type",
+            "for _index, _type in enumerate(types):",
+            "    r = new_result(OpResult); r._owner = self; r.index = _index; r._type = _type",
             "    r._first_use = r._last_use = None; results.append(r)",
             "self._results = tuple(results)",
         ]

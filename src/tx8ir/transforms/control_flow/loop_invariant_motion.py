@@ -243,7 +243,7 @@ class _Motion:
     def run(self) -> Operation:
         """Change the loop; what stands in its place now."""
         loop, surroundings = self.loop, self.surroundings
-        groups = forwarding_groups(self.branch)
+        groups = forwarding_groups(self.branch) or []
         replaced: set[Value] = set()
         entered = [edge.target for edge in self.branch.region_edges(None)]
         for entry in region_order(self.branch):

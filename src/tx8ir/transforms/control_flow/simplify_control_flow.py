@@ -241,6 +241,8 @@ def _alike(one: Block, other: Block) -> bool:
 def _unused(op: Operation, branch: RegionBranch) -> dict[ForwardingGroup, set[int]]:
     """Which forwarded values nothing needs but to hand each other on."""
     groups = forwarding_groups(branch)
+    if groups is None:
+        return {}
     columns: dict[Value, tuple[ForwardingGroup, int]] = {}
     unused = {group: set(range(group.width)) for group in groups}
     ends: dict[Operation, list[range]] = {}

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from tx8ir.analysis.forwarding import ForwardingGroup, can_carry, forwarding_groups
+from tx8ir.analysis.forwarding import ForwardingGroup
 from tx8ir.analysis.storage_origin import Place, Places
 from tx8ir.core import (
     Block,
@@ -242,9 +242,9 @@ class StorageSsa:
             elif cls is builtin.ToTensorOp:
                 self._copy(cast(builtin.ToTensorOp, op))
             elif op.regions:
-                branch = op.interface(RegionBranch)
-                if branch is not None and can_carry(branch):
-                    yield self._structured(op, branch)
+                groups = self._places.groups.get(op)
+                if groups is not None:
+                    yield self._structured(op, groups)
                 else:
                     for inner in op.walk():
                         self._use(inner)
@@ -398,10 +398,10 @@ class StorageSsa:
         if len(kept) < len(block.args):
             self._dropped.setdefault(block, set()).update(set(range(len(block.args))).difference(kept))
 
-    def _structured(self, op: Operation, branch: RegionBranch) -> Task:
+    def _structured(self, op: Operation, groups: Sequence[ForwardingGroup]) -> Task:
         """Let a choice or a loop carry the versions of the storages that are written inside."""
         roots = list(self._written_in.get(op, ()))
-        groups = forwarding_groups(branch)
+        branch = cast(RegionBranch, op.interface(RegionBranch))
         kept = {group: self._kept_of(group) for group in groups}
         forwarded: dict[Region | None, list[tuple[range, list[int]]]] = {}
         taken: dict[Region | None, tuple[int, list[int]]] = {}
