@@ -10,8 +10,20 @@ import pytest
 from numpy.typing import NDArray
 
 import tx8ir
-from tx8ir.core import Builder, DenseAttr, Program, ScalarType, StrAttr, UnsupportedError, bf16, f16, f32
-from tx8ir.dialects import builtin, pd
+from tx8ir.core import (
+    Builder,
+    DenseAttr,
+    FunctionType,
+    Program,
+    ScalarType,
+    StrAttr,
+    UnsupportedError,
+    VTensorType,
+    bf16,
+    f16,
+    f32,
+)
+from tx8ir.dialects import builtin, func, pd
 from tx8ir.testing import Promise, check, check_outputs, observe
 from tx8ir.testing.cases import small_scope
 from tx8ir.testing.guidance.direction import Direction
@@ -230,3 +242,38 @@ def test_compiled_numbers_are_not_compared_where_the_program_overflows() -> None
     )
     assert right.passed
     assert not wrong.passed
+
+
+def test_a_pass_over_formats_may_take_it_that_sums_fit() -> None:
+    text = """module { func.func @main(%0: !pd.vtensor<2xi32>) -> !pd.vtensor<i64> {
+        %1 = "pd.sum"(%0) {axis = array<i64: 0>, keepdim = false} : (!pd.vtensor<2xi32>) -> !pd.vtensor<i64>
+        return %1 : !pd.vtensor<i64> } }"""
+    program = tx8ir.parse(text)
+    assert check(program, "convert-dtype", inputs={"arg0": np.int32([2**31 - 1, 1])}).passed
+    assert check(program, "convert-dtype", inputs={"arg0": np.int32([2**30, 1])}).passed
+
+
+def test_where_a_sum_cancels_a_reciprocal_may_be_infinite() -> None:
+    text = """module { func.func @main(%0: !pd.vtensor<2x4xf64>) -> !pd.vtensor<2x2xf64> {
+        %1 = "pd.matmul"(%0, %0) {transpose_x = false, transpose_y = true} :
+            (!pd.vtensor<2x4xf64>, !pd.vtensor<2x4xf64>) -> !pd.vtensor<2x2xf64>
+        %2 = "pd.reciprocal"(%1) : (!pd.vtensor<2x2xf64>) -> !pd.vtensor<2x2xf64>
+        return %2 : !pd.vtensor<2x2xf64> } }"""
+    big = -1.3510798882111488e16
+    x = np.array([[0.0, -1.0, big, 1.0], [0.0, big, 1.0, 1.0]])
+    assert check(tx8ir.parse(text), "split-large-ops{max-extent=4,max-channels=2}", inputs={"arg0": x}).passed
+
+
+def test_a_batch_norm_whose_terms_overflow_is_left_open() -> None:
+    large = np.float32([3.4028234663852886e38])
+    one = np.float32([1.0])
+    program = tx8ir.Program.empty()
+    main = func.FuncOp(sym_name="main", function_type=FunctionType((VTensorType((1, 1, 1, 1), f32),), ()))
+    program.body.append(main)
+    with Builder.at_end(main.body.block):
+        mean, scale = builtin.constant(value=one).out, builtin.constant(value=large).out
+        made = pd.batch_norm(main.body.block.args[0], mean, mean, scale, mean)
+        func.ReturnOp([made.results[0]])
+    main.set_attribute("function_type", FunctionType(main.function_type.inputs, (made.results[0].type,)))
+    x = np.float32([[[[1.5]]]])
+    assert check(program, "unfuse-bn", inputs={"arg0": x}).passed

@@ -207,3 +207,9 @@ def test_a_program_of_a_number_that_does_not_fit_stays_as_it_is(build) -> None:
     with pytest.raises(UnsupportedError):
         ConvertDtype().run(program)
     assert str(program) == before
+
+
+def test_a_number_of_full_that_does_not_fit_is_refused(build) -> None:
+    program = build(lambda x: [pd.add(x, pd.full(shape=(1,), value=2.0**40, dtype=i64))], VTensorType((1,), i64))
+    with pytest.raises(UnsupportedError, match="does not fit in i32"):
+        ConvertDtype().run(program)

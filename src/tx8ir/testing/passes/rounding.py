@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from tx8ir.analysis.constants import splat_value
 from tx8ir.analysis.effects import mutable_parameters
-from tx8ir.core import DenseAttr, Operation, Program, RankedTensor, scalar_type_of
+from tx8ir.core import DenseAttr, Operation, Program, RankedTensor, ScalarType, scalar_type_of
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import Computer, RuntimeValue
 from tx8ir.rewriting.type_conversion import tensor_type
@@ -78,17 +78,21 @@ class Allowance:
         exact: the result in fp64.
         bound: the largest distance of each element.
         is_judged: for each element, whether it has to be that near: not where the program itself is not.
+        may_be_infinite: for each element, whether it may be infinite, too: where no digit of it is certain, there may
+            be a pole between.
     """
 
     exact: Array
     bound: Array
     is_judged: NDArray[np.bool_]
+    may_be_infinite: NDArray[np.bool_] = attrs.field(factory=lambda: np.zeros((), np.bool_))
 
     def admits(self, array: Array) -> NDArray[np.bool_]:
         """Which numbers are near enough."""
         number = array.astype(np.float64)
         with np.errstate(all="ignore"):
-            return _same(number, self.exact) | (np.abs(number - self.exact) <= self.bound) | ~self.is_judged
+            near = _same(number, self.exact) | (np.abs(number - self.exact) <= self.bound)
+            return near | ~self.is_judged | (np.isinf(number) & self.may_be_infinite)
 
 
 def rounding_allowances(
@@ -134,6 +138,33 @@ def makes_nan(program: Program, inputs: Mapping[str, Array], *, max_steps: int =
 
     observe(program, inputs, "fp64", max_steps=max_steps, computer=compute)
     return made
+
+
+def exceeds(
+    program: Program, inputs: Mapping[str, Array], elements: Sequence[ScalarType], *, max_steps: int = 10_000_000
+) -> bool:
+    """Whether an operation gives an integer beyond the range of one of these types of its signedness.
+
+    Raises what `observe` raises.
+    """
+    found = False
+
+    def compute(op: Operation, compute: Callable[..., Any], given: Sequence[RuntimeValue]) -> Any:
+        nonlocal found
+        computed = compute(*given)
+        found = found or any(isinstance(v, np.ndarray) and not is_inside(v, elements) for v in _each(op, computed))
+        return computed
+
+    observe(program, inputs, "fp64", max_steps=max_steps, computer=compute)
+    return found
+
+
+def is_inside(array: Array, elements: Sequence[ScalarType]) -> bool:
+    """Whether an array's integers, if it has any, are in the ranges of those of these types of its signedness."""
+    if array.dtype.kind not in "iu" or not array.size:
+        return True
+    ranges = [e.format.integer_range for e in elements if e.format.is_signed == (array.dtype.kind == "i")]
+    return all(low <= int(array.min()) <= int(array.max()) <= high for low, high in ranges)
 
 
 def _each(op: Operation, computed: Any) -> Sequence[RuntimeValue]:
@@ -192,7 +223,8 @@ def _allowance(
         overflows = np.isfinite(wanted) & (np.abs(wanted) > format.limits[1] / 2)
         is_judged = np.isfinite(moved) & (error <= near) & ~overflows
         bound = np.where(np.isfinite(wanted), near + RATIO * np.where(np.isfinite(error), error, 0.0), 0.0)
-    return Allowance(wanted, bound, is_judged)
+        may_be_infinite = (wanted != 0) & (SPREAD * moved >= np.abs(wanted))
+    return Allowance(wanted, bound, is_judged, may_be_infinite)
 
 
 def _same(a: Array, b: Array) -> NDArray[np.bool_]:
@@ -240,8 +272,8 @@ class Perturbation:
         if any(_is_float(value) and (np.isinf(value) | (value == 0)).any() for value in results):
             ordinary = _each(op, compute(*map(self._ordinary, operands)))
             results = [self._inside(*values) for values in zip(results, ordinary, strict=True)]
-        if isinstance(op, _SUMS):
-            sizes = _each(op, compute(*map(_magnitude, operands)))
+        if isinstance(op, (*_SUMS, pd.BatchNormOp)):
+            sizes = _each(op, compute(*_largest_terms(op, operands)))
             results = [self._left_open(*values, format) for values in zip(results, sizes, strict=True)]
         results = [self._moved(value, format) for value in results]
         return results[0] if len(op.results) == 1 else tuple(results)
@@ -274,6 +306,14 @@ class Perturbation:
         small = np.ldexp(1 - 2.0 * self._rng.integers(0, 2, value.shape), _SMALLEST)
         value = np.where(np.isinf(value) & np.isinf(ordinary), large, value)
         return np.where((value == 0) & (ordinary == 0), small, value)
+
+
+def _largest_terms(op: Operation, operands: Sequence[RuntimeValue]) -> list[RuntimeValue]:
+    """Operands on which the result is the sum of the magnitudes of the terms."""
+    found = [_magnitude(value) for value in operands]
+    if isinstance(op, pd.BatchNormOp):  # the mean is subtracted
+        found[1] = -cast("NDArray[Any]", found[1])
+    return found
 
 
 def _magnitude(value: RuntimeValue) -> RuntimeValue:

@@ -171,6 +171,13 @@ class _Retyping:
             kind = self.converter.of(attribute.type) if isinstance(attribute, DenseAttr) else None
             if isinstance(attribute, DenseAttr) and isinstance(kind, RankedTensor) and kind is not attribute.type:
                 self._check_integers(lambda: attribute.value, kind, "the constant", op)
+        elif isinstance(op, pd.FullOp):
+            old, kind = op.out.type, self.converter.of(op.out.type)
+            if isinstance(old, RankedTensor) and isinstance(kind, RankedTensor) and not old.element.is_float:
+                low, high = kind.element.format.limits
+                if kind is not old and (op.value < low or op.value > high):
+                    message = f"pd.full makes {op.value}, which does not fit in {kind.element} ({low} to {high})"
+                    raise UnsupportedError(message, op)
         elif isinstance(op, builtin.GetParameterOp | builtin.GetCombineParameterOp):
             weights = self.program.weights
             for name, kind in op.parameter_reads().items():
