@@ -13,6 +13,7 @@ from tx8ir.backend.lowering.check_ranges import STATUS_WORDS, status_words
 from tx8ir.backend.memory.allocate_ddr import result_values
 from tx8ir.backend.memory.ddr_storage import address_of, storage_of, stored_bytes
 from tx8ir.backend.schedule.annotations import read_ddr_scratch, remove_ddr_scratch
+from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
@@ -40,7 +41,7 @@ class GenerateTx8(Pass):
     def run(self, program: Program) -> None:
         body = Block()
         weights = WeightStore()
-        target = tx8.target_of(program)
+        target, transfers = tx8.target_of(program), self.analyses.get(Transfers, program)
         tiles: set[int] = set()
         with Builder.at_end(body):
             _constants(program, weights)
@@ -49,7 +50,7 @@ class GenerateTx8(Pass):
             for group in backend_ops(program):
                 if not isinstance(group, tx8be.GroupOp) or group.group_tag == 2:
                     continue
-                code = GroupCode(group)
+                code = GroupCode(group, transfers)
                 made = code.emit_constants()
                 if pending:
                     tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=str(tx8.Source(group.group_id)))

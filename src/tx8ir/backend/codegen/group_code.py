@@ -15,7 +15,7 @@ from tx8ir.backend.oplib.kernel import Instruction
 from tx8ir.backend.schedule.annotations import read_scratch, read_spm_addresses, read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
-from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_instructions
+from tx8ir.backend.schedule.transfer import Transfer, Transfers, load_instructions, store_instructions
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import tx8, tx8be
 
@@ -58,10 +58,10 @@ class GroupCode:
             an attribute of an earlier pass is missing.
     """
 
-    def __init__(self, group: tx8be.GroupOp) -> None:
+    def __init__(self, group: tx8be.GroupOp, transfers: Transfers | None = None) -> None:
         self.group = group
         self.target = target = tx8.target_of(group)
-        self.body = body = GroupBody.of(group, target)
+        self.body = body = GroupBody.of(group, target, transfers)
         tiling, _ = read_tiling(body)
         self.tile_ids = region_tiles(group, target)
         self.steps = GroupSteps.make(body, tiling, len(self.tile_ids))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -11,6 +11,7 @@ from tx8ir.backend.memory.ddr_storage import storage_of, stored_bytes
 from tx8ir.backend.memory.placement import Buffer, place
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.backend.schedule.annotations import write_ddr_address, write_ddr_scratch
+from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
@@ -43,6 +44,7 @@ class AllocateDdr(Pass):
     """
 
     name: ClassVar[str] = "allocate-ddr"
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Transfers})
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)

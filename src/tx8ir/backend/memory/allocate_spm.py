@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -11,6 +11,7 @@ from tx8ir.backend.memory.spm_plan import plan_spm
 from tx8ir.backend.schedule.annotations import read_tiling, write_spm
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
+from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, option, register_pass
@@ -32,6 +33,7 @@ class AllocateSpm(Pass):
     """
 
     name: ClassVar[str] = "allocate-spm"
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Transfers})
     max_nodes: int = option(20_000, "bound on the exact search behind the heuristics, in nodes")
 
     def run(self, program: Program) -> None:

@@ -14,7 +14,7 @@ from tx8ir.backend.oplib.interface import OpLib, Sharding
 from tx8ir.backend.oplib.kernel import Kernel, OpSlice
 from tx8ir.backend.oplib.model import last_axis_granule
 from tx8ir.backend.oplib.tensor import Tsr
-from tx8ir.backend.schedule.transfer import Transfer, transfer
+from tx8ir.backend.schedule.transfer import Transfer, Transfers, transfer
 from tx8ir.core import IrError, NoneType, Operation, Value
 from tx8ir.dialects import tx8be
 from tx8ir.target.chip import Target
@@ -80,17 +80,15 @@ class GroupBody:
     compute: tuple[tx8be.BackendOp, ...]
     store: tx8be.StoreVarOp
     target: Target
+    transfers: Transfers = attrs.field(eq=False)
     _slices: dict[Box, GroupSlice | None] = attrs.field(factory=dict[Box, "GroupSlice | None"], init=False, eq=False)
     _parts: dict[tuple[int, tuple[int, ...]], Tsr] = attrs.field(
         factory=dict[tuple[int, tuple[int, ...]], Tsr], init=False, eq=False
     )
-    _transfers: dict[tuple[int, Box], Transfer] = attrs.field(
-        factory=dict[tuple[int, Box], Transfer], init=False, eq=False
-    )
 
     @staticmethod
-    def of(group: tx8be.GroupOp, target: Target) -> GroupBody:
-        """The body of `group`, for `target`.
+    def of(group: tx8be.GroupOp, target: Target, transfers: Transfers | None = None) -> GroupBody:
+        """The body of `group`, for `target`; groups of one target may share what they remember of `transfers`.
 
         Raises:
             CompileError: it is other than loads, compute ops with kernels, and one store.
@@ -111,7 +109,9 @@ class GroupBody:
                 compute.append(op)
         if len(stores) != 1 or len(group.outs) != 1:
             raise CompileError(f"a group stores one result; this one has {len(stores)} stores", op=group)
-        return GroupBody(group, tuple(loads), tuple(compute), stores[0], target)
+        return GroupBody(
+            group, tuple(loads), tuple(compute), stores[0], target, Transfers() if transfers is None else transfers
+        )
 
     @cached_property
     def values(self) -> tuple[Value, ...]:
@@ -261,11 +261,11 @@ class GroupBody:
 
     def transfer(self, position: int, box: Box) -> Transfer:
         """How `box` of `values[position]` moves between DDR and its slice in SPM."""
-        found = self._transfers.get((position, box))
+        whole = self.tensors[position]
+        found = self.transfers.get((whole, box))
         if found is None:
-            whole = self.tensors[position]
             part = Tsr(whole.format, box.extent, whole.layout)
-            found = self._transfers[position, box] = transfer(whole, box, part, self.target)
+            found = self.transfers[whole, box] = transfer(whole, box, part, self.target)
         return found
 
 

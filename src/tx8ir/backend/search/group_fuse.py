@@ -9,6 +9,7 @@ import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
 from tx8ir.backend.schedule.body import GroupBody
+from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Block, Builder, Program, Region, Value, at_location
 from tx8ir.core.ir.builder import detached
@@ -34,19 +35,23 @@ class GroupFuse(Pass):
     """
 
     name: ClassVar[str] = "group-fuse"
-    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory})
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Transfers})
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
-        memory = self.analyses.get(SearchMemory, program)
+        memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         for position, group in enumerate(groups):
             reader = _only_reader(group)
             if reader is None:
                 continue
             merged = merge(group, reader)
-            apart = _price(group, target, memory) + _price(reader, target, memory) + cost.barrier(target)
-            if _price(merged, target, memory) < apart:
+            apart = (
+                _price(group, target, memory, transfers)
+                + _price(reader, target, memory, transfers)
+                + cost.barrier(target)
+            )
+            if _price(merged, target, memory, transfers) < apart:
                 groups[groups.index(reader, position)] = merged
                 _replace(group, reader, merged, self.name)
                 self.count("merged")
@@ -55,10 +60,10 @@ class GroupFuse(Pass):
                 self.count("not worth it")
 
 
-def _price(group: tx8be.GroupOp, target: Target, memory: SearchMemory) -> float:
+def _price(group: tx8be.GroupOp, target: Target, memory: SearchMemory, transfers: Transfers) -> float:
     """Estimated cycles of the best tiling of `group`; infinite when there is none."""
     try:
-        return memory.best_tiling(GroupBody.of(group, target), len(region_tiles(group, target))).cycles
+        return memory.best_tiling(GroupBody.of(group, target, transfers), len(region_tiles(group, target))).cycles
     except CompileError:
         return math.inf
 

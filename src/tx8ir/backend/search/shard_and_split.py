@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
 from tx8ir.backend.schedule.annotations import read_given_sharding, write_tiling
 from tx8ir.backend.schedule.body import GroupBody
+from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.backend.search.estimate import Candidate
 from tx8ir.backend.search.problem import SearchMemory, problem_key
 from tx8ir.core import Program
@@ -34,14 +35,15 @@ class ShardAndSplit(Pass):
     """
 
     name: ClassVar[str] = "shard-and-split"
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Transfers})
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
-        memory = self.analyses.get(SearchMemory, program)
+        memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
         templates: dict[Hashable, tuple[int, Candidate]] = {}
         for group in backend_ops(program):
             if isinstance(group, tx8be.GroupOp) and group.group_tag != 2:
-                self._tile(GroupBody.of(group, target), memory, templates)
+                self._tile(GroupBody.of(group, target, transfers), memory, templates)
 
     def _tile(self, body: GroupBody, memory: SearchMemory, templates: dict[Hashable, tuple[int, Candidate]]) -> None:
         group, tiles = body.group, len(region_tiles(body.group, body.target))
