@@ -30,8 +30,8 @@ from tx8ir.core import (
     SymbolRefAttr,
     TensorType,
     Value,
-    bulk,
     f32,
+    relaxed_gc,
 )
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.passes import PassManager
@@ -195,7 +195,7 @@ def program_of(body: Body, size: int) -> Program:
     """A program of about `size` operations."""
     program = Program.empty()
     program.weights.add("w", np.ones((4, 4), np.float32))
-    with bulk():
+    with relaxed_gc():
         with Builder.at_end(program.body):
             main = func.func(sym_name="main", function_type=FunctionType([V], [V]))
         with Builder.at_end(main.body.block):
@@ -209,7 +209,7 @@ def program_of(body: Body, size: int) -> Program:
     return program
 
 
-STEPS = ("to-value-semantics", "fold-copies", "to-inplace")
+STEPS = ("to-value-semantics", "copy-elision", "to-inplace")
 
 
 @attrs.frozen

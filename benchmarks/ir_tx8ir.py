@@ -9,7 +9,7 @@ import numpy as np
 
 import ir_workloads as w
 import tx8ir
-from tx8ir.core import Builder, DenseAttr, FunctionType, Operation, Program, VTensorType, bulk, f32
+from tx8ir.core import Builder, DenseAttr, FunctionType, Operation, Program, VTensorType, f32, relaxed_gc
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.rewriting import RewritePattern, Rewriter, rewrite_greedily
 from tx8ir.transforms.cleanup.cse import eliminate_common_subexpressions
@@ -20,7 +20,7 @@ T = VTensorType(w.SHAPE, f32)
 
 def build(dag: w.Dag, results: Sequence[int]) -> Program:
     program = Program.empty()
-    with bulk():
+    with relaxed_gc():
         with Builder.at_end(program.body):
             function = func.FuncOp(sym_name="main", function_type=FunctionType([T, T], [T] * len(results)))
         block = function.body.block
@@ -75,7 +75,7 @@ def insert(state: Any) -> None:
     program, anchors = state
     block = body(program)
     x = block.args[1]
-    with bulk():
+    with relaxed_gc():
         for anchor in anchors:
             block.insert_before(pd.relu(x), anchor)
 

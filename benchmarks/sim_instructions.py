@@ -56,7 +56,7 @@ class OneInstruction:
             now = clock()
             if counted:
                 found.append(now - before)
-            counted = number >= len(case.sources) and isinstance(execution.op, case.op_class)  # behind the loads
+            counted = number >= len(case.sources) and isinstance(execution.op, case.op_class)  # after the loads
             before = clock()
         if counted:
             found.append(clock() - before)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["CompileOptions", "Executable", "InputError", "Program", "RangeError", "compile", "parse"]
 
-# What notebooks show comes from a room that nothing else of the IR needs.
+# What notebooks show comes from a package that nothing else of the IR needs.
 register_lazily("renderer", f"{__name__}.viz.notebook")
 # And so are the passes that come with it.
 register_lazily("pass", f"{__name__}.transforms")

@@ -19,7 +19,7 @@ from tx8ir.core import IrError, Program, RankedTensor
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
 from tx8ir.passes import Pass, PassManager, find_pass
-from tx8ir.reports import CompileReport, Stage
+from tx8ir.reports import CompileReport, CompileStage
 from tx8ir.signature import Signature
 from tx8ir.target.chip import Target
 from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
@@ -164,7 +164,7 @@ def compile(
     target = tx8.target_of(working)
     manager = pipeline(options)
     upcoming = [p.title for p in manager.passes]
-    done: list[Stage] = []
+    done: list[CompileStage] = []
     texts: dict[str, str] = {}
     spm_peak = 0
     formats: tuple[str, ...] = ()
@@ -179,7 +179,7 @@ def compile(
             spm_peak = max(spm_peak, read_spm_bytes(op))
         if finished.title == "convert-dtype":
             formats = _float_formats(now)
-        done.append(Stage(finished.title, seconds, count, dict(finished.statistics)))
+        done.append(CompileStage(finished.title, seconds, count, dict(finished.statistics)))
         if keep_stages:
             texts[finished.title] = str(now)
         if progress is not None:

@@ -14,7 +14,7 @@ _COSTLY_ROWS = 10
 
 
 @attrs.frozen
-class Stage:
+class CompileStage:
     """One pass of a compilation.
 
     seconds: wall time of the pass and of verifying its result.
@@ -41,7 +41,7 @@ class CompileReport:
 
     target: str
     formats: tuple[str, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[CompileStage, ...]
     ops_by_dialect: Mapping[str, Natural]
     instructions: Mapping[str, Natural]
     spm_peak_bytes: Natural

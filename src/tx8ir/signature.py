@@ -49,7 +49,7 @@ class Port:
 
 @attrs.frozen
 class Signature:
-    """Inputs and outputs of a program: arguments and results of ``main``, and behind them its feeds and fetches."""
+    """Inputs and outputs of a program: arguments and results of ``main``, and after them its feeds and fetches."""
 
     inputs: tuple[Port, ...] = attrs.field(converter=tuple)
     outputs: tuple[Port, ...] = attrs.field(converter=tuple)

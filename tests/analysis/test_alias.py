@@ -246,7 +246,7 @@ def test_nothing_that_touches_a_storage_goes_before_what_allocates_it():
     assert analysis.can_swap(y, w)
 
 
-@pytest.mark.parametrize("name", ["fold-copies", "to-inplace"])
+@pytest.mark.parametrize("name", ["copy-elision", "to-inplace"])
 def test_passes_get_the_analysis_from_the_manager(name: str) -> None:
     program = main_of(f'%x = "pd.assign_"(%a, %v) : ({T}, {V}) -> {T}')
     step = all_passes()[name]()

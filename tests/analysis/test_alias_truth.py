@@ -14,7 +14,7 @@ from tx8ir.core import Operation, Program, Value
 from tx8ir.interpreter import EvaluationError, Interpreter
 from tx8ir.interpreter.storage import Storage, TensorRef
 from tx8ir.testing.inputs import draw_inputs
-from tx8ir.testing.passes.observe import Promise, difference, observe
+from tx8ir.testing.passes.observe import NumericGuarantee, difference, observe
 from tx8ir.testing.programs import EVERYTHING, tensor_programs
 from tx8ir.testing.programs.drawing import for_each_program
 from tx8ir.testing.programs.storage import in_place
@@ -120,7 +120,7 @@ def check_swaps(program: Program, limit: int) -> int:
     for first, second in pairs:
         first.move_after(second)
         after = observe(program, inputs)
-        assert difference(before, after, Promise.BITS) is None, f"{second} went before {first}"
+        assert difference(before, after, NumericGuarantee.BITWISE) is None, f"{second} went before {first}"
         first.move_before(second)
     return len(pairs)
 

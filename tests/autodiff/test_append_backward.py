@@ -315,7 +315,7 @@ def main_program(batch: int) -> Program:
     return program
 
 
-@pytest.mark.parametrize("pipeline", ["", "to-value-semantics,fold-copies,cse,dce,to-inplace"])
+@pytest.mark.parametrize("pipeline", ["", "to-value-semantics,copy-elision,cse,dce,to-inplace"])
 def test_a_two_layer_network_trains(pipeline: str) -> None:
     startup = startup_program()
     Interpreter(startup).run({})
@@ -334,7 +334,7 @@ def test_a_two_layer_network_trains(pipeline: str) -> None:
 
 def test_training_gives_the_same_parameters_before_and_after_the_alias_passes():
     stores: list[dict[str, NDArray[Any]]] = []
-    for pipeline in ("", "to-value-semantics", "to-value-semantics,fold-copies,cse,dce,to-inplace"):
+    for pipeline in ("", "to-value-semantics", "to-value-semantics,copy-elision,cse,dce,to-inplace"):
         startup, main = startup_program(), main_program(3)
         Interpreter(startup).run({})
         main.weights = startup.weights

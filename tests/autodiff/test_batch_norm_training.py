@@ -14,7 +14,7 @@ from tx8ir.passes import PassManager
 
 IMAGE = VTensorType((4, 2, 5, 5), f32)
 VECTOR = TensorType((3,), f32)
-ALL = "to-value-semantics,fold-copies,canonicalize,fuse-conv-bn,fuse-conv-activation,constant-fold,cse,dce,to-inplace"
+ALL = "to-value-semantics,copy-elision,canonicalize,fuse-conv-bn,fuse-conv-activation,constant-fold,cse,dce,to-inplace"
 
 
 def store() -> WeightStore:
@@ -105,7 +105,7 @@ def test_it_normalises_by_the_batch_and_moves_the_statistics(nhwc: bool, affine:
 
 
 @pytest.mark.parametrize(
-    ("pipeline", "tolerance"), [("to-value-semantics,fold-copies,cse,dce,to-inplace", 0.0), (ALL, 1e-5)]
+    ("pipeline", "tolerance"), [("to-value-semantics,copy-elision,cse,dce,to-inplace", 0.0), (ALL, 1e-5)]
 )
 def test_training_leaves_the_same_with_and_without_passes(pipeline: str, tolerance: float) -> None:
     """Those that fuse and canonicalise round elsewhere, and read no variable that is written as a constant."""

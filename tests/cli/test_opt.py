@@ -201,9 +201,9 @@ def test_check_refuses_what_does_not_with_status_1_and_a_small_example(opt: Opt)
     assert "pd.exp" in result.stderr
 
 
-def test_check_holds_each_pass_to_its_promise_or_to_the_one_that_is_chosen(opt: Opt) -> None:
+def test_check_holds_each_pass_to_its_guarantee_or_to_the_one_that_is_chosen(opt: Opt) -> None:
     assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check").exit_code == 0
-    assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check", "--promise", "bits").exit_code == 1
+    assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check", "--guarantee", "bits").exit_code == 1
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Fault injection: whatever link, count, type or rule is broken, wherever, `verify` reports it and survives."""
+"""Diagnostic injection: whatever link, count, type or rule is broken, wherever, `verify` reports it and survives."""
 
 # The faults are made behind the back of the public interface, which refuses to make them.
 from __future__ import annotations
@@ -89,7 +89,7 @@ FAULTS_IN_USES = {
     "a use is linked backwards to itself": lambda use: setattr(use, "_previous", use),
     "a chain loops": lambda use: setattr(use, "_next", use),
     "a value does not know its last use": lambda use: setattr(use._value, "_last_use", None),
-    "a chain has a use that is no operand": lambda use: stray_use(use),
+    "a chain has a use that is not an operand": lambda use: stray_use(use),
     "an operand is defined in no block": lambda use: use.set(stranger()),
     "an operand belongs to another program": lambda use: use.set(foreign()),
     "an operand was erased": lambda use: use.set(stranger()) or erase_anyway(use.value.defining_op),

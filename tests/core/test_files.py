@@ -1,4 +1,4 @@
-"""Files that may be anything: what is no regular file, too large or not what the schema says is refused by name."""
+"""Files that may be anything: what is not a regular file, too large or not what the schema says is refused by name."""
 
 from __future__ import annotations
 
@@ -129,8 +129,8 @@ def test_yaml_that_is_no_utf8(tmp_path):
     [
         (b"[" * 100_000, "it nests too deep"),
         (b'{"a": 1, "a": 2}', "key 'a' appears twice"),
-        (b'{"a": NaN}', "NaN is no JSON number"),
-        (b"[-Infinity]", "-Infinity is no JSON number"),
+        (b'{"a": NaN}', "NaN is not a JSON number"),
+        (b"[-Infinity]", "-Infinity is not a JSON number"),
         (b'{"\\ud800": 1}', r"U\+D800, half of a surrogate pair"),
         (b'["\\uDFFF"]', r"U\+DFFF, half of a surrogate pair"),
         (b"1" * 5000, "integer string conversion"),
@@ -280,7 +280,7 @@ def test_weights_are_a_store():
 
 def test_a_parse_error_of_a_file_names_the_file(tmp_path):
     (tmp_path / "graph.mlir").write_bytes(b"module {\xff}")
-    with pytest.raises(ParseError, match=r"graph\.mlir:1:9: error: byte 0xFF is no UTF-8"):
+    with pytest.raises(ParseError, match=r"graph\.mlir:1:9: error: byte 0xFF is not UTF-8"):
         Program.load(tmp_path)
 
 

@@ -269,7 +269,7 @@ class TestEquality:
 
 
 class TestStrategies:
-    """What the strategies promise."""
+    """What the strategies guarantee."""
 
     def test_they_shrink_to_nothing(self):
         program = find(ir.programs(), lambda p: True, settings=QUIET)

@@ -19,10 +19,10 @@ from tx8ir.core import (
     ParseError,
     Region,
     VTensorType,
-    bulk,
     f32,
     parse_op,
     print_op,
+    relaxed_gc,
     structurally_equal,
     verify,
 )
@@ -51,7 +51,7 @@ def wide(count):
     block = Block((TYPE, TYPE))
     root = IsolatedOp(body=Region([block]))
     x, y = block.args
-    with bulk(), Builder.at_end(block):
+    with relaxed_gc(), Builder.at_end(block):
         for _ in range(count):
             x, y = y, BinaryOp(x, y).out
     return root
@@ -144,7 +144,7 @@ class TestLong:
     def test_a_value_with_very_many_uses(self):
         block = Block((TYPE, TYPE))
         x, y = block.args
-        with bulk(), Builder.at_end(block):
+        with relaxed_gc(), Builder.at_end(block):
             for _ in range(20_000):
                 UnaryOp(x)
         x.replace_all_uses_with(y)

@@ -247,7 +247,7 @@ def test_valid_instruction_passes_prints_and_parses_back(name: str) -> None:
         ("convert", {"dst_format": "f32"}, "src_format and dst_format are both f32"),
         ("convert", {"src_format": "i8", "dst_format": "i32", "rounding": 0}, "hardware does not convert i8 to i32"),
         ("convert", {"src_format": "f16", "dst_format": "f32"}, "rounding is 1; f16 to f32 is exact and takes none"),
-        ("binary_vv", {"packed": True}, "packed is set; add is no relation"),
+        ("binary_vv", {"packed": True}, "packed is set; add is not a relation"),
         ("wdma_scatter", {"row_stride_bytes": 63}, "row_stride_bytes is 63; expected at least 64"),
         ("pool_index", {"function": "avg"}, 'function is "avg"; expected one of max, min'),
         ("unpool", {"extents": (4,)}, r"extents is \[4\]; expected 2 entries: height, width"),

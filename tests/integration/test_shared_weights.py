@@ -1,4 +1,4 @@
-"""Programs that share a store: what one writes is no constant for the other, and no pass is blamed for it."""
+"""Programs that share a store: what one writes is not a constant for the other, and no pass is blamed for it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_no_pass_is_blamed_for_what_another_program_may_write(pipeline: str) -> 
     assert check(reader, pipeline).passed
 
 
-@pytest.mark.parametrize("pipeline", ["to-value-semantics,fold-copies", "prepare"])
+@pytest.mark.parametrize("pipeline", ["to-value-semantics,copy-elision", "prepare"])
 def test_a_weight_read_as_a_tensor_that_nobody_writes_is_a_constant_then(pipeline: str) -> None:
     program = tx8ir.parse(ALIAS)
     program.weights.add("w", np.ones((2, 8), np.float32))

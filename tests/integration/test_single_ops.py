@@ -66,7 +66,7 @@ REASONS = (
     r"beta is \S+; expected a finite number other than 0",
     r"mean, variance, scale and bias are not all immutable parameters",
     r"each channel gives \d+, and filter and bias are not both immutable parameters",
-    r"padding_idx is \d+ of a table that is no immutable parameter",
+    r"padding_idx is \d+ of a table that is not an immutable parameter",
     r"adaptive pooling of .* has windows of different sizes",
     r"where chooses between bool values",
     r"the sum is asked for in \w+; cast the operand first",

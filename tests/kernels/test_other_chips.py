@@ -8,7 +8,7 @@ import pytest
 
 from tx8ir.core import VerifyError, parse
 from tx8ir.dialects import tx8
-from tx8ir.dialects.tx8 import Chip
+from tx8ir.dialects.tx8 import ChipAttr
 from tx8ir.kernels import Kernel, KernelError, all_reduce
 from tx8ir.sim import Interleaved, SimError, Simulator
 from tx8ir.target.chip import TX8, NeLimits, Target
@@ -107,5 +107,5 @@ def test_a_program_for_another_chip_is_refused_where_it_does_not_fit(fields: dic
 
 def test_a_chip_is_what_a_target_may_use() -> None:
     for target in (SMALL, LARGE, TX8):
-        described = Chip.of(target).target
+        described = ChipAttr.of(target).target
         assert attrs.evolve(described, name=target.name, profile=target.profile) == target

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import tx8ir
 from tx8ir.core import IrError, Operation, Program, Variable, VTensorType, f32, structurally_equal
 from tx8ir.passes import (
-    Atomic,
     Instrumentation,
-    Nest,
+    NestedPassManager,
     OperationPass,
     Pass,
     PassError,
     PassManager,
+    RollbackScope,
     all_passes,
     all_pipelines,
     describe_options,
@@ -261,7 +261,7 @@ module {
 
 
 def test_a_nest_is_a_pass_of_its_own(program: Program) -> None:
-    Nest("func.func", PassManager.parse("cse,dce").passes).run(program)
+    NestedPassManager("func.func", PassManager.parse("cse,dce").passes).run(program)
     assert sum(1 for _ in program.module.walk()) == 7  # of 9
 
 
@@ -312,9 +312,9 @@ def test_a_pass_on_its_own_makes_its_analyses(program: Program) -> None:
 
 
 @pytest.mark.parametrize("how", ["ir", "bug", "interrupt", "invalid"])
-@pytest.mark.parametrize("atomic", list(Atomic))
+@pytest.mark.parametrize("atomic", list(RollbackScope))
 @pytest.mark.parametrize("nested", [False, True])
-def test_a_failing_pass_leaves_the_program_as_it_was(atomic: Atomic, how: str, nested: bool) -> None:
+def test_a_failing_pass_leaves_the_program_as_it_was(atomic: RollbackScope, how: str, nested: bool) -> None:
     program = tx8ir.parse(TWO_FUNCTIONS)
     data = np.arange(4, dtype=np.float32)
     for name in ("w", "gone"):
@@ -338,15 +338,15 @@ def test_a_failing_pass_leaves_the_program_as_it_was(atomic: Atomic, how: str, n
 
 
 def test_what_earlier_passes_did_stays_or_goes(program: Program) -> None:
-    for atomic, merged in ((Atomic.PASS, 1), (Atomic.PIPELINE, 0)):
+    for atomic, merged in ((RollbackScope.PASS, 1), (RollbackScope.PIPELINE, 0)):
         target = program.clone()
         with pytest.raises(PassError):
             PassManager.parse("cse,test-wreck").run(target, atomic=atomic)
         assert sum(op.name == "pd.exp" for op in target.main.walk()) == 2 - merged
 
 
-@pytest.mark.parametrize("atomic", list(Atomic))
-def test_a_pipeline_that_succeeds_does_the_same_atomically(program: Program, atomic: Atomic) -> None:
+@pytest.mark.parametrize("atomic", list(RollbackScope))
+def test_a_pipeline_that_succeeds_does_the_same_atomically(program: Program, atomic: RollbackScope) -> None:
     plain = program.clone()
     PassManager.parse("canonicalize,func.func(cse,dce)").run(plain)
     report = PassManager.parse("canonicalize,func.func(cse,dce)").run(program, atomic=atomic)
@@ -393,7 +393,7 @@ def test_every_shipped_pass_says_what_its_options_are_for() -> None:
 @given(st.integers(1, 6))
 def test_types_are_checked_before_any_pass_runs(n: int) -> None:
     with pytest.raises(PassError, match="works on whole programs"):
-        Nest("func.func", (*PassManager.parse("cse").passes * n, *PassManager.parse("nhwc").passes))
+        NestedPassManager("func.func", (*PassManager.parse("cse").passes * n, *PassManager.parse("nhwc").passes))
 
 
 def test_a_pass_is_abstract() -> None:

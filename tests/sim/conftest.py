@@ -29,7 +29,7 @@ SPREADS: dict[str, Callable[[int], int]] = {
 class Bench:
     """Builds one program; `run` executes it and keeps what the marked SPM bytes hold in the end.
 
-    Operands live in SPM one behind the other; `spread` says at which address on which tile. Every operand comes in by
+    Operands live in SPM one after the other; `spread` says at which address on which tile. Every operand comes in by
     an RDMA from an input and every result leaves by a WDMA to an output, each in a segment of its own.
     """
 

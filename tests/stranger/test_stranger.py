@@ -112,7 +112,7 @@ def test_a_call_of_its_own_is_a_call() -> None:
     program.verify()
     analysis, call = AliasAnalysis(program), find(program, stranger.InvokeOp)
     assert analysis.effects(call).writes == analysis.storages(call.inputs[0])
-    names = after(program, "to-value-semantics,fold-copies,cse,dce")
+    names = after(program, "to-value-semantics,copy-elision,cse,dce")
     assert "stranger.invoke" in names
     np.testing.assert_array_equal(evaluate(program, {"arg0": X, "arg1": np.array(0)})["result0"], 2 * X)
 
@@ -147,7 +147,7 @@ def test_storage_that_a_loop_writes_is_carried() -> None:
         return [builtin.to_vtensor(t)]
 
     program = written(body, V, VTensorType((), i32))
-    names = after(program, "to-value-semantics,fold-copies,dce")
+    names = after(program, "to-value-semantics,copy-elision,dce")
     assert not any(name.endswith("_") or "to_" in name for name in names), program
     for kind in (stranger.CountOp, stranger.UnlessOp, stranger.SwitchOp):
         assert len(find(program, kind).results) == 1
@@ -160,7 +160,7 @@ def test_tensors_that_nobody_writes_become_values() -> None:
         return [builtin.to_vtensor(stranger.ReverseOp(loop.results[0]))]
 
     program = written(body, V, VTensorType((), i32))
-    assert not any("to_" in name for name in after(program, "fold-copies")), program
+    assert not any("to_" in name for name in after(program, "copy-elision")), program
 
 
 def test_what_does_not_change_leaves_the_loop() -> None:
@@ -335,10 +335,10 @@ def invoke(writer: Writer) -> Sequence[Value]:
 
 STEPS = [count, choice, view, invoke]
 PIPELINES = (
-    "to-value-semantics,fold-copies,to-inplace",
-    "fold-copies,cse,loop-invariant-motion,to-value-semantics",
+    "to-value-semantics,copy-elision,to-inplace",
+    "copy-elision,cse,loop-invariant-motion,to-value-semantics",
     "sccp,loop-invariant-motion,simplify-control-flow,dce",
-    "to-value-semantics,fold-copies,sccp,cse,loop-invariant-motion,simplify-control-flow,remove-dead-buffers,dce",
+    "to-value-semantics,copy-elision,sccp,cse,loop-invariant-motion,simplify-control-flow,remove-dead-buffers,dce",
 )
 
 

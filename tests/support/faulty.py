@@ -12,7 +12,7 @@ import attrs
 
 from tx8ir.core import Program, RankedTensor, Value, VTensorType, f32
 from tx8ir.dialects import builtin, pd, scf
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import rewrite_greedily
 from tx8ir.rewriting.declarative import Attr, Make, Node, Number, Rule, Var
 from tx8ir.rewriting.declarative.constraints import equals, is_float, near
@@ -296,7 +296,7 @@ class FoldsMutableVariables(Pass):
     """x + w - w -> x, where w is read twice."""
 
     name: ClassVar[str] = "folds-mutable-variables"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.SubtractOp):

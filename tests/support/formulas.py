@@ -130,7 +130,7 @@ OPERATIONS: Mapping[str, Formula] = {
         _scale, variants=({"scale": 2.0, "bias": 1.0}, {"scale": 2.0, "bias": 1.0, "bias_after_scale": False})
     ),
 }
-"""By the name of an operation on one tensor that is no vector function, or has attributes."""
+"""By the name of an operation on one tensor that is not a vector function, or has attributes."""
 
 
 def unary_operations() -> tuple[type[pd.ElementwiseUnaryOp], ...]:

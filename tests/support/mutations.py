@@ -76,7 +76,7 @@ class Corpus:
 
 
 def _solid(rng: random.Random, tokens: Sequence[str]) -> int:
-    """The index of a token, rather one that is no white space."""
+    """The index of a token, rather one that is not white space."""
     for _ in range(4):
         at = rng.randrange(len(tokens))
         if not tokens[at].isspace():
@@ -129,7 +129,7 @@ _EDITS: list[Callable[[random.Random, list[str], Sequence[str]], None]] = [
 
 
 def mutate_bytes(rng: random.Random, text: str) -> str:
-    """`text` after a few changes to its bytes; what is no UTF-8 then becomes half a surrogate pair."""
+    """`text` after a few changes to its bytes; what is not UTF-8 then becomes half a surrogate pair."""
     data = bytearray(text.encode("utf-8", "surrogatepass"))
     for _ in range(rng.choice((1, 1, 2, 3, 8))):
         mutate_data(rng, data)

@@ -35,7 +35,7 @@ from tx8ir.core import (
     TensorType,
     Terminator,
     Value,
-    bulk,
+    relaxed_gc,
 )
 from tx8ir.core.ir.calls import returns_of
 from tx8ir.core.ir.region_branch import region_branch_around
@@ -117,7 +117,7 @@ class AliasAnalysis(StorageNodes):
         self._functions: dict[str, Operation] = {
             op.attributes["sym_name"].value: op for op in program.body if CallableLike in op.info.interfaces
         }
-        with bulk():
+        with relaxed_gc():
             self._build(program)
 
     def _build(self, program: Program) -> None:

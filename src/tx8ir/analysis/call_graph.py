@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
-Node = TypeVar("Node", bound=Hashable)
+Vertex = TypeVar("Vertex", bound=Hashable)
 
 
-def components_callees_first(calls: Mapping[Node, Sequence[Node]]) -> list[list[Node]]:
+def components_callees_first(calls: Mapping[Vertex, Sequence[Vertex]]) -> list[list[Vertex]]:
     """The strongly connected components of a graph, each after those it has an edge to.
 
     Tarjan's algorithm (SIAM J. Comput. 1, 1972), iterative; O(nodes + edges).
@@ -16,15 +16,15 @@ def components_callees_first(calls: Mapping[Node, Sequence[Node]]) -> list[list[
     Args:
         calls: for each function those it calls (for each node where its edges lead), all of them keys.
     """
-    index: dict[Node, int] = {}
-    low: dict[Node, int] = {}
-    path: list[Node] = []
-    on_path: set[Node] = set()
-    found: list[list[Node]] = []
+    index: dict[Vertex, int] = {}
+    low: dict[Vertex, int] = {}
+    path: list[Vertex] = []
+    on_path: set[Vertex] = set()
+    found: list[list[Vertex]] = []
     for start in calls:
         if start in index:
             continue
-        work: list[tuple[Node, Iterator[Node]]] = [(start, iter(calls[start]))]
+        work: list[tuple[Vertex, Iterator[Vertex]]] = [(start, iter(calls[start]))]
         index[start] = low[start] = len(index)
         path.append(start)
         on_path.add(start)
@@ -36,7 +36,7 @@ def components_callees_first(calls: Mapping[Node, Sequence[Node]]) -> list[list[
                 if work:
                     low[work[-1][0]] = min(low[work[-1][0]], low[node])
                 if low[node] == index[node]:
-                    component: list[Node] = []
+                    component: list[Vertex] = []
                     while not component or component[-1] is not node:
                         component.append(path.pop())
                     on_path.difference_update(component)

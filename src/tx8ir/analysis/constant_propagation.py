@@ -254,7 +254,7 @@ class ConstantPropagation:
     # -- operations ----------------------------------------------------------------------------------------------------
 
     def _visit_other(self, op: Operation) -> None:
-        """An operation that is no control flow, or control flow that is not known."""
+        """An operation that is not control flow, or control flow that is not known."""
         if op.regions:
             self._give_up(op.results)
             for region in op.regions:

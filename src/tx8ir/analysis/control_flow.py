@@ -58,7 +58,7 @@ def forwarded_operands(op: Operation) -> list[Forwarded]:
 def deciding_operands(op: Operation) -> Sequence[int]:
     """The operands that control flow reads and does not pass on: a condition, a bound of a loop. O(operands).
 
-    None for an operation that is no branch, no `RegionBranch` and not the end of one of its regions.
+    None for an operation that is not a branch, no `RegionBranch` and not the end of one of its regions.
     """
     if op.successors:
         branch = op.interface(Branch)
@@ -88,7 +88,7 @@ def read_by_control(op: Operation) -> Sequence[Value]:
 
 
 def region_order(branch: RegionBranch) -> list[WtoEntry[Region]]:
-    """The regions that control may enter, each behind those it is entered from, but for what a cycle goes back to."""
+    """The regions that control may enter, each after those it is entered from, but for what a cycle goes back to."""
     entered = [edge.target for edge in branch.region_edges(None) if edge.target is not None]
     regions = operation_of(branch).regions
     if len(regions) == 1 and entered:
@@ -164,7 +164,7 @@ class _Scope:
 def weak_topological_order(region: Region) -> list[WtoEntry[Block]]:
     """The blocks that the entry reaches, so that each edge leads forward, or from inside a cycle to its first block.
 
-    Cycles are stretches of the order, and nest. A block comes behind those that dominate it.
+    Cycles are stretches of the order, and nest. A block comes after those that dominate it.
 
     Source: Bourdoncle, Efficient chaotic iteration strategies with widenings (FMPA 1993); here by the strongly
     connected components of what is left of each cycle without its first block. O(edges * depth of cycles).
@@ -184,7 +184,7 @@ def _weak_topological_order(nodes: Sequence[NodeT], edges: Mapping[NodeT, Sequen
     work: list[NodeT | _Cycle | _Scope | None] = [_Scope(list(rank))]
     while work:
         item = work.pop()
-        if item is None:  # behind the last node of a cycle
+        if item is None:  # after the last node of a cycle
             ends[order[-1][0]] += 1
         elif isinstance(item, _Cycle):
             order.append((item.nodes[0], True))
@@ -210,7 +210,7 @@ def _components(
 
 
 def _reverse_postorder(entries: Sequence[NodeT], edges: Mapping[NodeT, Sequence[NodeT]]) -> list[NodeT]:
-    """The nodes that are reached, in an order in which a node comes behind those that dominate it."""
+    """The nodes that are reached, in an order in which a node comes after those that dominate it."""
     found: list[NodeT] = []
     seen: set[NodeT] = set()
     for entry in entries:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from tx8ir.core import (
+    ConditionallySpeculatable,
     ConstantLike,
-    Fallible,
     IsolatedFromAbove,
     Operation,
     Program,
@@ -42,7 +42,7 @@ class DroppableKinds(dict[type[Operation], bool]):
 def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | None = None) -> bool:
     """True when `op`, with no result used, may be removed: no effect of its own, none inside its regions.
 
-    Reading a tensor, or showing it from another side, is no effect; writing one is.
+    Reading a tensor, or showing it from another side, is not an effect; writing one is.
 
     O(operations inside `op`). A caller that asks about operations inside one another hands in the same set `kept` each
     time: it collects the operations around each effect found, so that no effect is looked for twice.
@@ -67,10 +67,10 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
 def may_fail(op: Operation) -> bool:
     """Whether evaluating `op`, an operation without regions, may end in an error.
 
-    It may when it says so (`Fallible`), and where shapes are not known or there are no elements: extents that do not
-    fit, or the largest of nothing, are errors too.
+    It may when it says so (`ConditionallySpeculatable`), and where shapes are not known or there are no elements:
+    extents that do not fit, or the largest of nothing, are errors too.
     """
-    fallible = op.interface(Fallible)
+    fallible = op.interface(ConditionallySpeculatable)
     if fallible is not None and fallible.can_fail():
         return True
     ranked = [v.type for v in (*op.operands, *op.results) if isinstance(v.type, RankedTensor)]

@@ -6,7 +6,7 @@ block), none of which is used any more once it is chosen. Every other tensor who
 through views and through control flow that gives the same place on every way.
 
 The operations of a function are numbered in an order in which every loop is one stretch (`weak_topological_order`), so
-that "behind" is a comparison of numbers, and "behind, in a later round" is a loop that starts behind the root and
+that "behind" is a comparison of numbers, and "behind, in a later round" is a loop that starts after the root and
 reaches over both: the root itself is another storage in each round of the loops around it.
 """
 
@@ -45,10 +45,10 @@ from .control_flow import Forwarded, forwarded_operands, region_order, weak_topo
 from .forwarding import ForwardingGroup, forwarding_groups
 
 _NEVER: Final = 1 << 60
-"""The position of what nothing in the function comes behind."""
+"""The position of what nothing in the function comes after."""
 
 
-class Place:
+class StorageOrigin:
     """A tensor that is known: its root, and the view that leads here from another place.
 
     Places are one object for each tensor they are made for, so two are the same only if they are one.
@@ -56,15 +56,17 @@ class Place:
 
     __slots__ = ("base", "index", "root", "view")
 
-    def __init__(self, root: Value, base: Place | None = None, view: Operation | None = None, index: int = 0) -> None:
+    def __init__(
+        self, root: Value, base: StorageOrigin | None = None, view: Operation | None = None, index: int = 0
+    ) -> None:
         self.root = root
         self.base = base
         self.view = view
         self.index = index
 
-    def path(self) -> list[Place]:
+    def path(self) -> list[StorageOrigin]:
         """The places from the root to here, without the root's own."""
-        found: list[Place] = []
+        found: list[StorageOrigin] = []
         place = self
         while place.base is not None:
             found.append(place)
@@ -74,7 +76,7 @@ class Place:
 
     @property
     def view_like(self) -> ViewLike:
-        """The view that leads here; only for a place that is no root."""
+        """The view that leads here; only for a place that is not a root."""
         return cast(ViewLike, cast(Operation, self.view).interface(ViewLike))
 
 
@@ -175,11 +177,11 @@ class Places:
     def __init__(self, function: func.FuncOp, analysis: Callable[[], AliasAnalysis]) -> None:
         self._analysis = analysis
         self._function = function
-        self.places: dict[Value, Place | None] = {}
+        self.places: dict[Value, StorageOrigin | None] = {}
         self.owned: dict[Value, Storage] = {}
         self.groups: dict[Operation, list[ForwardingGroup]] = {}
         self._positions: dict[Value, int] = {}  # of roots, and of values that may become moved tensors
-        self._limits: dict[Value, int] = {}  # a storage allocated behind that is another one outside
+        self._limits: dict[Value, int] = {}  # a storage allocated after that is another one outside
         self._incoming: dict[Value, list[_Passing]] = {}
         self._views: dict[Value, list[Operation]] = {}
         self._uses: list[tuple[Value, int, bool]] = []  # reads, and whether as a tensor
@@ -192,14 +194,14 @@ class Places:
         self._loops: list[tuple[int, int]] = [(-1, 0)]  # where each starts, and the loop around it
         self._loop_ends: list[int] = [_NEVER]
         self._opaque: list[int] = []
-        self._moved: dict[Value, Place] = {}
+        self._moved: dict[Value, StorageOrigin] = {}
         self._dependents: dict[Value, list[Value]] = {}
         self._scan(function)
         if self._writes:
             self._solve()
             self._choose()
 
-    def place(self, value: Value) -> Place | None:
+    def place(self, value: Value) -> StorageOrigin | None:
         """Where a tensor is, or None."""
         return self.places.get(value)
 
@@ -237,7 +239,7 @@ class Places:
                 op = op.next_op
 
     def _enter(self, op: Operation, work: list[Callable[[], None] | Operation | None]) -> None:
-        """Note the operands of an operation with regions, and what is to be done inside and behind it."""
+        """Note the operands of an operation with regions, and what is to be done inside and after it."""
         self._operands(op)
         start = self._at
         blocks = [block for region in op.regions for block in region.blocks]
@@ -296,7 +298,7 @@ class Places:
             kind = _Kind.OTHER if kind in (_Kind.COPY, _Kind.VIEW, _Kind.CALL) else kind
         if kind is _Kind.COPY:
             result = op.results[0]
-            self.places[result] = Place(result)
+            self.places[result] = StorageOrigin(result)
             self._positions[result] = self._at
         elif kind is _Kind.VIEW:
             base = op.operands[0]
@@ -308,7 +310,7 @@ class Places:
         elif kind is _Kind.CALL:
             for result in op.results:
                 is_fresh = isinstance(result.type, TensorType) and self._analysis().is_fresh(result)
-                self.places[result] = Place(result) if is_fresh else None
+                self.places[result] = StorageOrigin(result) if is_fresh else None
                 self._positions[result] = self._at
         else:
             for result in op.results:
@@ -365,7 +367,7 @@ class Places:
 
     # -- places --------------------------------------------------------------------------------------------------------
 
-    def _place(self, value: Value, place: Place | None) -> list[Value]:
+    def _place(self, value: Value, place: StorageOrigin | None) -> list[Value]:
         """Give a tensor its place, and the views of it theirs; the tensors that control flow chooses from these."""
         waiting: list[Value] = []
         work = [(value, place)]
@@ -378,10 +380,10 @@ class Places:
                 work += [(result, self.places[result]) for result in view.results]
         return waiting
 
-    def _show(self, view: Operation, base: Place | None) -> None:
+    def _show(self, view: Operation, base: StorageOrigin | None) -> None:
         """Give the results of a view of a place theirs."""
         for index, result in enumerate(view.results):
-            self.places[result] = Place(base.root, base, view, index) if base is not None else None
+            self.places[result] = StorageOrigin(base.root, base, view, index) if base is not None else None
 
     def _solve(self) -> None:
         """Find the places of tensors that control flow chooses: the one place that all of them have, or their own.
@@ -406,11 +408,11 @@ class Places:
                     queued.add(at)
                     heapq.heappush(heap, at)
 
-    def _meet(self, value: Value) -> Place | None:
+    def _meet(self, value: Value) -> StorageOrigin | None:
         """The place of a chosen tensor, by what is known of those it is chosen from."""
         if value in self.places and self.places[value] is None:
             return None
-        found: Place = _UNKNOWN
+        found: StorageOrigin = _UNKNOWN
         own = value in self._moved
         for passing in self._incoming[value]:
             if passing.value not in self.places:
@@ -423,7 +425,7 @@ class Places:
         if found is not _UNKNOWN and self._positions[found.root] >= self._limits.get(value, _NEVER):
             own = True  # allocated inside: another storage in each round
         if own:
-            return self._moved.setdefault(value, Place(value))
+            return self._moved.setdefault(value, StorageOrigin(value))
         return found
 
     # -- which storages are owned --------------------------------------------------------------------------------------
@@ -505,7 +507,7 @@ class Places:
         )
 
     def _repeats(self, loop: int, storage: Storage, until: int) -> bool:
-        """Whether some loop around `loop`, itself included, starts behind the storage and reaches to `until`."""
+        """Whether some loop around `loop`, itself included, starts after the storage and reaches to `until`."""
         while loop and self._loops[loop][0] > storage.position:
             if self._loop_ends[loop] >= until:
                 return True
@@ -541,5 +543,5 @@ def only_read(op: Operation) -> set[Value]:
     return set() if results else {value for value in op.operands if value not in others and value not in shown}
 
 
-_UNKNOWN: Final = Place(cast(Value, None))
+_UNKNOWN: Final = StorageOrigin(cast(Value, None))
 """What every place is compatible with."""

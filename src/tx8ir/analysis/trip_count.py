@@ -106,7 +106,7 @@ class _TestedLoop:
         first: what the arguments of the first region are at the start.
         following: what they are in the next round.
         blocks: of the regions, in the order in which they run.
-        given: what the arguments of the regions behind the first one are.
+        given: what the arguments of the regions after the first one are.
     """
 
     condition: Value

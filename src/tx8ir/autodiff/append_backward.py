@@ -1,4 +1,4 @@
-"""Reverse-mode differentiation of a program: operations that compute gradients, behind those that compute a loss."""
+"""Reverse-mode differentiation of a program: operations that compute gradients, after those that compute a loss."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tx8ir.core.ir.region_branch import region_branch_around
 from tx8ir.core.opdef.definition import SEGMENTS
 from tx8ir.core.opdef.operand_fields import set_operand_ranges
 from tx8ir.dialects import builtin, pd
-from tx8ir.support.trampoline import Task, run_tasks
+from tx8ir.support.trampoline import Task, run_trampoline
 
 STOP_GRADIENT = "stop_gradient"
 """Attribute of an operation: no gradient flows to its results. True for all of them, or one truth value for each."""
@@ -57,7 +57,7 @@ class Gradients:
 def append_backward(
     program: Program, loss: Value, *, parameters: Collection[str] | None = None, wrt: Sequence[Value] = ()
 ) -> Gradients:
-    """Compute the gradients of `loss`: operations are added to its block, in front of the terminator.
+    """Compute the gradients of `loss`: operations are added to its block, before the terminator.
 
     No gradient flows through results marked by the attribute `stop_gradient`, nor through those whose operation gives
     none (labels, say). The gradient of a choice (`scf.if`, or another operation with `RegionBranch` that runs at most
@@ -72,9 +72,10 @@ def append_backward(
         wrt: other values to differentiate by, computed in the block of `loss` or its arguments.
 
     Raises:
-        IrError: `loss` is no such tensor; an operation between has no `Grad` (`inline` replaces calls, `unroll` loops
+        IrError: `loss` is not such a tensor; an operation between has no `Grad` (`inline` replaces calls, `unroll`
+        loops
             of known length), works in place, reads a tensor whose storage the program writes (`to-value-semantics` and
-            `fold-copies` make values of those that nobody else sees), or does anything but compute inside a branch; a
+            `copy-elision` make values of those that nobody else sees), or does anything but compute inside a branch; a
             parameter that the loss does not depend on. The error says where the operation was made; the program is
             then as it was.
     """
@@ -94,7 +95,7 @@ def append_backward(
         gradients: dict[Value, Value] = {}
         with _at_end(block):
             gradients[loss] = pd.full(shape=kind.shape, value=1.0, dtype=kind.element).out
-            run_tasks(_backward(path, gradients, set(wrt)))
+            run_trampoline(_backward(path, gradients, set(wrt)))
     except IrError:
         for op in reversed([op for op in block if op not in present]):
             op.erase("append_backward")
@@ -110,7 +111,7 @@ def append_backward(
 
 
 def _stops(value: Value) -> bool:
-    """Whether no gradient flows to `value`: it is marked, or is no floating-point tensor."""
+    """Whether no gradient flows to `value`: it is marked, or is not a floating-point tensor."""
     if not isinstance(value.type, RankedTensor) or not value.type.element.is_float:
         return True
     op = value.defining_op

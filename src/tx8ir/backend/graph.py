@@ -34,7 +34,7 @@ def backend_ops(program: Program) -> Iterator[BackendOp]:
         if isinstance(op, BackendOp):
             yield op
         elif op.name != "func.return":
-            raise CompileError(f"{op.name} is no backend op; run lower-to-tx8be before this pass", op=op)
+            raise CompileError(f"{op.name} is not a backend op; run lower-to-tx8be before this pass", op=op)
 
 
 def tensor_type(value: Value) -> VTensorType | None:
@@ -43,7 +43,7 @@ def tensor_type(value: Value) -> VTensorType | None:
 
 
 def logical_layout(shape: Sequence[int]) -> str:
-    """The logical layout of a value that is no CNN feature: `Tensor` when dim 0 is 1, else `NTensor`."""
+    """The logical layout of a value that is not a CNN feature: `Tensor` when dim 0 is 1, else `NTensor`."""
     return "Tensor" if not shape or shape[0] == 1 else "NTensor"
 
 

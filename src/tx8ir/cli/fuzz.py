@@ -15,12 +15,12 @@ import typer
 from rich.text import Text
 
 from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_NOT_TESTED, StageProgress, console, user_errors
-from tx8ir.cli.opt import PromiseOption
+from tx8ir.cli.opt import GuaranteeOption
 from tx8ir.signature import InputError
 from tx8ir.testing import FuzzResult
 from tx8ir.testing import fuzz as fuzz_pass
 from tx8ir.testing.passes.counterexample import PassLike
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.observe import NumericGuarantee
 
 
 def fuzz(
@@ -36,8 +36,8 @@ def fuzz(
     seed: Annotated[int, typer.Option(help="decides what is tried")] = 0,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="how many processes look; they find the same")] = 1,
     failures: Annotated[int, typer.Option(help="stop after so many different counterexamples of a PASS")] = 1,
-    promise: Annotated[
-        PromiseOption | None, typer.Option("--promise", help="what each PASS is held to; else to its own promise")
+    guarantee: Annotated[
+        GuaranteeOption | None, typer.Option("--guarantee", help="what each PASS is held to; else to its own guarantee")
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="where a script for each counterexample is written")
@@ -61,7 +61,7 @@ def fuzz(
                     seconds=seconds,
                     examples=examples,
                     seed=seed,
-                    promise=None if promise is None else Promise(promise.value),
+                    guarantee=None if guarantee is None else NumericGuarantee(guarantee.value),
                     executor=executor,
                     failures=failures,
                     progress=_Progress(name),
@@ -111,7 +111,7 @@ def _subject(text: str) -> PassLike:
     path = Path(place)
     if path.suffix == ".py":
         if not path.is_file():
-            raise InputError(f"{place} is no file")
+            raise InputError(f"{place} is not a file")
         sys.path.insert(0, str(path.resolve().parent))
         place = path.stem
     try:

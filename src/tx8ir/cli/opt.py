@@ -31,17 +31,17 @@ from tx8ir.passes import (
 from tx8ir.passes.instrumentation import IrDiff, OpCounts, PrintAfterAll, PrintAfterChange, Statistics, Timing
 from tx8ir.rewriting.declarative.explain import explain
 from tx8ir.signature import InputError
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.observe import NumericGuarantee
 from tx8ir.testing.passes.preserve import check as check_pipeline
 
 SPLIT_MARKER = "// -----"
 """The line that separates the programs of a file."""
 
 
-class PromiseOption(enum.Enum):
-    """Values of ``--promise``."""
+class GuaranteeOption(enum.Enum):
+    """Values of ``--guarantee``."""
 
-    BITS = "bits"
+    BITWISE = "bitwise"
     VALUES = "values"
     ROUNDING = "rounding"
     NO_NANS = "no-nans"
@@ -108,14 +108,14 @@ def opt(
     op_counts: Annotated[
         bool, typer.Option("--op-counts", help="print how many operations each pass adds and removes, on stderr")
     ] = False,
-    locations: Annotated[bool, typer.Option("--locations", help="print loc(...) behind every operation")] = False,
+    locations: Annotated[bool, typer.Option("--locations", help="print loc(...) after every operation")] = False,
     check: Annotated[
         bool, typer.Option("--check", help="evaluate before and after each pass; exit with status 1 if answers differ")
     ] = False,
-    promise: Annotated[
-        PromiseOption | None,
+    guarantee: Annotated[
+        GuaranteeOption | None,
         typer.Option(
-            "--promise", help="what --check holds all passes to; else each to its own (tx8ir.testing.passes.observe)"
+            "--guarantee", help="what --check holds all passes to; else each to its own (tx8ir.testing.passes.observe)"
         ),
     ] = None,
     explain_pattern: Annotated[
@@ -155,8 +155,8 @@ def opt(
                     continue
                 if check:
                     program.verify()
-                    held_to = None if promise is None else Promise(promise.value)
-                    found = check_pipeline(program, manager, promise=held_to) if manager.passes else None
+                    held_to = None if guarantee is None else NumericGuarantee(guarantee.value)
+                    found = check_pipeline(program, manager, guarantee=held_to) if manager.passes else None
                     if found is not None and not found.passed:
                         typer.echo(str(found), err=True)
                         differs = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from tx8ir.support.relaxed_gc import bulk
+from tx8ir.support.relaxed_gc import relaxed_gc
 
 from .attrs.attributes import (
     ArrayAttr,
@@ -63,7 +63,7 @@ from .ir.calls import CallableLike, CallLike
 from .ir.interfaces import (
     Branch,
     Compute,
-    Fallible,
+    ConditionallySpeculatable,
     Fold,
     Grad,
     InferTypes,
@@ -136,10 +136,10 @@ if TYPE_CHECKING:
     from .files import LoadError, MissingFileError
     from .ir.equality import Difference, structurally_equal
     from .program import Program, parse
-    from .text.custom_format import Header
+    from .text.custom_format import CustomFormat
     from .text.parser import Parser, parse_op
     from .text.printer import Printer, print_op
-    from .verifier import Fault, VerificationFailed, find_faults, verify
+    from .verifier import Diagnostic, VerificationFailed, find_faults, verify
     from .weights.safetensors import MappedTensor, WeightError
     from .weights.store import Variable, WeightStore
 
@@ -155,7 +155,7 @@ __all__ = [
     "BoolAttr",
     "Branch",
     "Builder",
-    "bulk",
+    "relaxed_gc",
     "Commutative",
     "Compute",
     "ConstantLike",
@@ -176,17 +176,17 @@ __all__ = [
     "f16",
     "f32",
     "f64",
-    "Fault",
+    "Diagnostic",
     "FileLocation",
     "find_faults",
     "FloatAttr",
-    "Fallible",
+    "ConditionallySpeculatable",
     "Fold",
     "FunctionType",
     "fuse",
     "FusedLocation",
     "HasValueSemantics",
-    "Header",
+    "CustomFormat",
     "i1",
     "i16",
     "i32",
@@ -303,8 +303,8 @@ __all__ = [
 # Text, verifier, programs and weights are loaded when they are first used: importing the core stays fast.
 _LAZY: Final = {
     "Difference": "ir.equality",
-    "Fault": "verifier",
-    "Header": "text.custom_format",
+    "Diagnostic": "verifier",
+    "CustomFormat": "text.custom_format",
     "LoadError": "files",
     "MappedTensor": "weights.safetensors",
     "MissingFileError": "files",

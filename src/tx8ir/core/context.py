@@ -81,7 +81,7 @@ class Dialect:
             traits: what the list may name besides the traits of the core.
 
         Raises:
-            ParseError: the list is no YAML, or says something that is not understood; with line and column.
+            ParseError: the list is not YAML, or says something that is not understood; with line and column.
             IrError: PyYAML, the extra `yaml`, is not installed. LoadError: the file cannot be read.
         """
         from .opdef.yaml_dialect import load_ops  # here, because most programs define their dialects in Python

@@ -211,8 +211,8 @@ class Program(Displayable):
             context: the dialects that are known; by default those of the default context.
 
         Raises:
-            MissingFileError: no graph in `folder`. LoadError: a graph that is no regular file, or too large.
-            ParseError: the graph is no IR. VerifyError: an operation that uses parameters is malformed.
+            MissingFileError: no graph in `folder`. LoadError: a graph that is not a regular file, or too large.
+            ParseError: the graph is not IR. VerifyError: an operation that uses parameters is malformed.
             WeightError: a weight file that is not right, or a variable that the graph declares as another type.
         """
         path = Path(folder)
@@ -286,7 +286,7 @@ def parse(
         keep_comments: remember comments in the locations of operations; `print_op(…, comments=True)` writes them.
 
     Raises:
-        ParseError: the text is no IR. MissingFileError, LoadError: the file is not there, or cannot be read.
+        ParseError: the text is not IR. MissingFileError, LoadError: the file is not there, or cannot be read.
     """
     file = "<text>"
     if not isinstance(source, str) or ("\n" not in source and len(source) < 4096 and os.path.isfile(source)):
@@ -311,7 +311,7 @@ def parse(
 
 
 def read_text(file: str | os.PathLike[str]) -> str:
-    """The text of a file of IR text. Raises LoadError, or ParseError at the first byte that is no UTF-8."""
+    """The text of a file of IR text. Raises LoadError, or ParseError at the first byte that is not UTF-8."""
     data = read_regular(file, MAX_TEXT_BYTES, "a file of IR text")
     try:
         return data.decode("utf-8")
@@ -319,7 +319,7 @@ def read_text(file: str | os.PathLike[str]) -> str:
         line = data.count(b"\n", 0, error.start) + 1
         start = data.rfind(b"\n", 0, error.start) + 1
         before = data[start : error.start].decode("utf-8")
-        message = f"byte 0x{data[error.start]:02X} is no UTF-8"
+        message = f"byte 0x{data[error.start]:02X} is not UTF-8"
         raise ParseError(message, os.fspath(file), line, len(before) + 1, before) from error
 
 

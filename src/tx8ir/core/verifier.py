@@ -23,7 +23,7 @@ from .text.printer import Printer
 
 
 @attrs.frozen
-class Fault:
+class Diagnostic:
     """One broken rule."""
 
     op: Operation
@@ -33,7 +33,7 @@ class Fault:
 class VerificationFailed(VerifyError):
     """Everything that `verify` found wrong; `faults` holds one entry per broken rule."""
 
-    def __init__(self, faults: list[Fault], printer: Printer) -> None:
+    def __init__(self, faults: list[Diagnostic], printer: Printer) -> None:
         self.faults = faults
         count = "1 fault" if len(faults) == 1 else f"{len(faults)} faults"
         more = f"\n… and {len(faults) - _SHOWN} more" if len(faults) > _SHOWN else ""
@@ -65,12 +65,12 @@ def verify(op: Operation) -> None:
         raise VerificationFailed(faults, printer)
 
 
-def find_faults(root: Operation) -> list[Fault]:
+def find_faults(root: Operation) -> list[Diagnostic]:
     """Every broken rule in `root` and inside it, in text order."""
     return _Verifier().run(root)
 
 
-def _render(fault: Fault, printer: Printer) -> str:
+def _render(fault: Diagnostic, printer: Printer) -> str:
     """The fault below its operation, between the operations next to it."""
     op = fault.op
     lines: list[str] = []
@@ -124,7 +124,7 @@ def _outermost(block: Block) -> Block | Operation:
 
 class _Verifier:
     def __init__(self) -> None:
-        self._faults: list[Fault] = []
+        self._faults: list[Diagnostic] = []
         self._kinds: dict[type[Operation], _Kind] = {}
         # The blocks around the current operation: which operation of each we are inside, and how deep it is.
         self._open: dict[Region, tuple[Block, Operation, int]] = {}
@@ -144,14 +144,14 @@ class _Verifier:
         self._waiting: list[tuple[int, Op]] = []
 
     def _fault(self, op: Operation, message: str) -> None:
-        self._faults.append(Fault(op, message))
+        self._faults.append(Diagnostic(op, message))
 
     def _structural_fault(self, op: Operation, message: str) -> None:
         """A fault that makes `op` something other operations cannot read: parts are missing or of another kind."""
         self._fault(op, message)
         self._malformed.add(op)
 
-    def run(self, root: Operation) -> list[Fault]:
+    def run(self, root: Operation) -> list[Diagnostic]:
         self._root(root)
         # Work items: a block to go on with from an operation, or a region to leave.
         work: list[Any] = []
@@ -295,7 +295,7 @@ class _Verifier:
                 value, owner = use._value, use._value._owner
                 defined = owner._args if owner.__class__ is Block else owner._results
                 if not value.index < len(defined) or defined[value.index] is not value:
-                    self._fault(op, f"operand {index} is no result or argument of what defines it")
+                    self._fault(op, f"operand {index} is not a result or argument of what defines it")
             values: list[Value] = [argument for block in blocks for argument in block._args]
             if op is not root:
                 values += op._results
@@ -305,7 +305,9 @@ class _Verifier:
                     if user.__class__ is ErasedOperation:
                         self._fault(op, f"a value that it defines is used by {user.describe()}")
                     elif not use.index < len(user._operands) or user._operands[use.index] is not use:
-                        self._fault(op, f"a value that it defines has a use that is no operand of {user.describe()}")
+                        self._fault(
+                            op, f"a value that it defines has a use that is not an operand of {user.describe()}"
+                        )
 
     # -- operations -----------------------------------------------------------------------------------------------
 

@@ -32,7 +32,7 @@ from tx8ir.core.opdef.fields import (
     variadic_result,
 )
 from tx8ir.core.opdef.op import Op
-from tx8ir.core.text.custom_format import Header
+from tx8ir.core.text.custom_format import CustomFormat
 from tx8ir.dialects.samples import ELEMENTS, SHAPES, Sampled, case, each
 
 if TYPE_CHECKING:
@@ -45,14 +45,14 @@ class ModuleOp(Op, name="builtin.module", traits=(IsolatedFromAbove, NoTerminato
 
     body: Region = region(doc="the symbols")
 
-    def print_header(self, printer: Printer) -> None:
+    def print_custom(self, printer: Printer) -> None:
         printer.write("module" + printer.attributes(self.attributes, prefix=" attributes "))
 
     @classmethod
-    def parse_header(cls, parser: Parser) -> Header:
+    def parse_custom(cls, parser: Parser) -> CustomFormat:
         location = parser.here(parser.pos)
         attributes = parser.dictionary() if parser.accept("attributes") else DictAttr()
-        return Header(lambda regions: create_unchecked(cls, (), (), attributes, regions, (), location))
+        return CustomFormat(lambda regions: create_unchecked(cls, (), (), attributes, regions, (), location))
 
     def verify_op(self) -> None:
         if len(self.body) != 1 or self.body.block.args:

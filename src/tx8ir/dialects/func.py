@@ -25,7 +25,7 @@ from tx8ir.core.opdef.fields import (
     variadic_result,
 )
 from tx8ir.core.opdef.op import Op
-from tx8ir.core.text.custom_format import Header
+from tx8ir.core.text.custom_format import CustomFormat
 
 if TYPE_CHECKING:
     from tx8ir.core.text.parser import Parser
@@ -69,7 +69,7 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
             if names is not None and (len(names) != count or len(set(names)) != count):
                 raise VerifyError(f"{key} of @{self.sym_name} must be {count} distinct names, not {list(names)}", self)
 
-    def print_header(self, printer: Printer) -> None:
+    def print_custom(self, printer: Printer) -> None:
         results = self.function_type.results
         if len(results) == 1 and not isinstance(results[0], FunctionType):
             arrow = f" -> {results[0]}"
@@ -79,7 +79,7 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
         printer.write(printer.attributes(self.attributes, ("sym_name", "function_type"), " attributes "))
 
     @classmethod
-    def parse_header(cls, parser: Parser) -> Header:
+    def parse_custom(cls, parser: Parser) -> CustomFormat:
         location = parser.here(parser.pos)
         name = parser.symbol()
         arguments: list[tuple[str, int, Type]] = []
@@ -102,7 +102,7 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
         entries["sym_name"] = StrAttr(name)
         entries["function_type"] = TypeAttr(FunctionType([t for _, _, t in arguments], results))
         attributes = DictAttr(entries)
-        return Header(lambda regions: create_unchecked(cls, (), (), attributes, regions, (), location), arguments)
+        return CustomFormat(lambda regions: create_unchecked(cls, (), (), attributes, regions, (), location), arguments)
 
 
 class ReturnOp(Op, name="func.return", traits=(Terminator,)):
@@ -119,14 +119,14 @@ class ReturnOp(Op, name="func.return", traits=(Terminator,)):
             shown, wanted = ", ".join(map(str, given)), ", ".join(map(str, expected))
             raise VerifyError(f"func.return gives ({shown}), @{function.sym_name} returns ({wanted})", self)
 
-    def print_header(self, printer: Printer) -> None:
+    def print_custom(self, printer: Printer) -> None:
         values = self.operands
         printer.write("return" + printer.attributes(self.attributes))
         if values:
             printer.write(f" {', '.join(map(printer.value, values))} : {', '.join(str(v.type) for v in values)}")
 
     @classmethod
-    def parse_header(cls, parser: Parser) -> Header:
+    def parse_custom(cls, parser: Parser) -> CustomFormat:
         location = parser.here(parser.pos)
         attributes = parser.dictionary() if parser.peek() == "{" else EMPTY_DICT
         operands = parser.operands() if parser.peek() == "%" else []
@@ -137,7 +137,7 @@ class ReturnOp(Op, name="func.return", traits=(Terminator,)):
             while parser.accept(","):
                 types.append(parser.type())
         values = parser.resolve(operands, tuple(types))
-        return Header(lambda _: create_unchecked(cls, values, (), attributes, (), (), location), has_region=False)
+        return CustomFormat(lambda _: create_unchecked(cls, values, (), attributes, (), (), location), has_region=False)
 
 
 class CallOp(Op, CallLike, SymbolUser, name="func.call"):

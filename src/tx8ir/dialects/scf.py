@@ -62,7 +62,7 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
             otherwise: builds the else region; left out, the else region is empty.
 
         Raises:
-            IrError: what a function returns is no value. The types are checked by the verifier.
+            IrError: what a function returns is not a value. The types are checked by the verifier.
             What a function raises; what was built by then is discarded.
         """
         location = caller_location()
@@ -131,7 +131,7 @@ class WhileOp(Op, RegionBranch, name="scf.while", traits=(RecursiveEffects,)):
             after: takes the values to go on with; returns the next loop-carried values.
 
         Raises:
-            IrError: what a function returns is no value. The types are checked by the verifier.
+            IrError: what a function returns is not a value. The types are checked by the verifier.
             What a function raises; what was built by then is discarded.
         """
         location = caller_location()

@@ -517,7 +517,7 @@ def evaluate_operation(
     The results are in the dtypes of the declared element types, or float64 for "fp64" floats.
 
     Raises:
-        EvaluationError: the operation has no `Compute`, fails, or has an operand or result that is no tensor.
+        EvaluationError: the operation has no `Compute`, fails, or has an operand or result that is not a tensor.
     """
     compute = op.interface(Compute)
     if compute is None:
@@ -525,7 +525,7 @@ def evaluate_operation(
     types = [value.type for value in (*op.operands, *op.results)]
     elements = [t.element for t in types if isinstance(t, RankedTensor)]
     if len(elements) != len(types):
-        raise EvaluationError(f"{op.name} has an operand or a result that is no tensor", op)
+        raise EvaluationError(f"{op.name} has an operand or a result that is not a tensor", op)
     loaded = [load(array, element, precision) for array, element in zip(operands, elements, strict=False)]
     if op.interface(ViewLike) is None:  # a view adds nothing, and need not make a stretched element an array
         loaded = [np.asarray(array, order="C") for array in loaded]

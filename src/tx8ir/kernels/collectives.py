@@ -21,7 +21,7 @@ def reduce_scatter(k: Kernel, data: View, scratch: View, function: str = "add") 
         function: a binary function: add, max, min, mul.
 
     Raises:
-        KernelError: the tiles do not divide axis 0, or `scratch` is no chunk.
+        KernelError: the tiles do not divide axis 0, or `scratch` is not a chunk.
     """
     chunks, n = _chunks(k, data)
     if n == 1:

@@ -14,7 +14,7 @@ from tx8ir.core import Builder, Operation, Program, VTensorType, at_location, ui
 from tx8ir.core.attrs.types import ScalarType
 from tx8ir.core.opdef.fields import MISSING
 from tx8ir.dialects import tx8
-from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, Chip, Follow, LoopOp, MemorySpace, ProgramOp
+from tx8ir.dialects.tx8 import BINARY_FUNCTIONS, ChipAttr, Follow, LoopOp, MemorySpace, ProgramOp
 from tx8ir.target.chip import TX8, Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, pack, size_bytes
@@ -49,8 +49,8 @@ class Kernel:
         self.target = target
         self._program = Program.empty()
         with Builder.at_end(self._program.body), at_location(kernel_line()):
-            chip = Chip.of(target)
-            self._root: ProgramOp = tx8.program(chip=None if chip == Chip.of(TX8) else chip)
+            chip = ChipAttr.of(target)
+            self._root: ProgramOp = tx8.program(chip=None if chip == ChipAttr.of(TX8) else chip)
         self.body = self._root.body.block
         """The block of the program, for what this class has no method for."""
         self._blocks = [self.body]

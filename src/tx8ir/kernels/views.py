@@ -52,7 +52,7 @@ class View:
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether the bytes lie one behind the other: always for a blocked view, which is whole."""
+        """Whether the bytes lie one after the other: always for a blocked view, which is whole."""
         expected = 1
         for extent, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
             if extent != 1 and stride != expected:
@@ -123,7 +123,7 @@ class View:
         return [self[(*before, slice(i * size, (i + 1) * size))] for i in range(parts)]
 
     def reshape(self, *shape: int) -> View:
-        """The same bytes under another shape. Raises KernelError unless they lie one behind the other."""
+        """The same bytes under another shape. Raises KernelError unless they lie one after the other."""
         if not (self.is_dense and self.is_contiguous) or math.prod(shape) != self.num_elements:
             raise KernelError(f"{self} cannot be seen as {list(shape)}")
         strides = tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
@@ -136,7 +136,7 @@ class View:
 
 @attrs.frozen
 class Buffers:
-    """Equal buffers one behind the other: `buffers[i % 2]` is the buffer of the trip i of a loop."""
+    """Equal buffers one after the other: `buffers[i % 2]` is the buffer of the trip i of a loop."""
 
     first: View
     count: int

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .base import OperationPass, Pass, PassError, all_passes, all_patterns, find_pass, register_pass
-from .executor import Instrumentation, Nest, OnStage, PassRun, StageReport
-from .guarantee import Promise
-from .manager import Atomic, PassManager, PipelineReport
+from .executor import Instrumentation, NestedPassManager, OnStage, PassRun, StageReport
+from .guarantee import NumericGuarantee
+from .manager import PassManager, PipelineReport, RollbackScope
 from .options import Option, describe_options, option
 from .text import all_pipelines, register_pipeline
 
@@ -13,11 +13,11 @@ __all__ = [
     "all_passes",
     "all_patterns",
     "all_pipelines",
-    "Atomic",
+    "RollbackScope",
     "describe_options",
     "find_pass",
     "Instrumentation",
-    "Nest",
+    "NestedPassManager",
     "OnStage",
     "OperationPass",
     "Option",
@@ -27,7 +27,7 @@ __all__ = [
     "PassManager",
     "PassRun",
     "PipelineReport",
-    "Promise",
+    "NumericGuarantee",
     "register_pass",
     "register_pipeline",
     "StageReport",

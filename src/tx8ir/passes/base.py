@@ -16,7 +16,7 @@ from tx8ir.core import IrError, Operation, Program
 from tx8ir.rewriting import RewritePattern
 from tx8ir.support.registration import load_registered
 
-from .guarantee import Promise
+from .guarantee import NumericGuarantee
 from .options import is_expressible, option_fields, print_options
 
 
@@ -45,7 +45,7 @@ class Pass(ABC):
     """Other names under which a pipeline may have it."""
     preserves: ClassVar[frozenset[type[Any]]] = frozenset()
     """Analyses that are still right after the pass, whatever it did."""
-    promise: ClassVar[Promise] = Promise.BITS
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.BITWISE
     """What the pass keeps of the numbers a program gives; `tx8ir.testing` checks it on generated programs."""
 
     _analyses: AnalysisManager = attrs.field(factory=AnalysisManager, init=False, eq=False, repr=False)

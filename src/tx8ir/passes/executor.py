@@ -48,7 +48,7 @@ class PassRun:
     @property
     def is_nest(self) -> bool:
         """Whether `stage` is a nest, whose passes have runs of their own."""
-        return isinstance(self.stage, Nest)
+        return isinstance(self.stage, NestedPassManager)
 
     @property
     def place(self) -> str:
@@ -114,7 +114,7 @@ def _at_least_one(_: object, field: attrs.Attribute[int], value: int) -> None:
 
 
 @attrs.frozen
-class Nest(Pass):
+class NestedPassManager(Pass):
     """Passes that run inside each operation of one kind: `func.func(cse,dce)`.
 
     The operations are those directly inside the one that the nest itself runs on; at the top of a pipeline this is the
@@ -132,14 +132,14 @@ class Nest(Pass):
     """
 
     STRUCTURE: ClassVar[tuple[str, ...]] = ("kind", "passes")
-    """The fields that are written in front of the braces."""
+    """The fields that are written before the braces."""
 
     name: ClassVar[str] = "nest"
 
     kind: str = ANY
     passes: tuple[Pass, ...] = ()
     max_iterations: int = option(
-        1, "repeat the passes on an operation until nothing changes, so often at most", validator=_at_least_one
+        1, "repeat the passes on an operation until nothing changes, at most this many times", validator=_at_least_one
     )
 
     def __attrs_post_init__(self) -> None:
@@ -154,10 +154,10 @@ class Nest(Pass):
                     pass_name=self.kind,
                 )
         for inner in self.passes:
-            if isinstance(inner, Nest):
+            if isinstance(inner, NestedPassManager):
                 if inner.depth >= _MAX_DEPTH:
                     raise PassError(f"more than {_MAX_DEPTH} nested pipelines", pass_name=self.kind)
-                whole = [p.name for p in inner.passes if not isinstance(p, (OperationPass, Nest))]
+                whole = [p.name for p in inner.passes if not isinstance(p, (OperationPass, NestedPassManager))]
                 if whole:
                     raise PassError(
                         f"pass '{whole[0]}' works on whole programs; it cannot be nested in '{inner.kind}' inside "
@@ -179,7 +179,7 @@ class Nest(Pass):
     @property
     def depth(self) -> int:
         """How many nests are inside one another, this one included."""
-        return 1 + max((inner.depth for inner in self.passes if isinstance(inner, Nest)), default=0)
+        return 1 + max((inner.depth for inner in self.passes if isinstance(inner, NestedPassManager)), default=0)
 
     @property
     def title(self) -> str:
@@ -195,7 +195,7 @@ class Nest(Pass):
         return [inner for inner in inside if inner.name == self.kind]
 
     def run(self, program: Program) -> None:
-        Engine(program).run((self,), program.module)
+        PassExecutor(program).run((self,), program.module)
 
     def __str__(self) -> str:
         if self._written_as:
@@ -204,10 +204,10 @@ class Nest(Pass):
         return f"{self.kind}({','.join(map(str, self.passes))}){options}"
 
 
-attrs.resolve_types(Nest)
+attrs.resolve_types(NestedPassManager)
 
 
-class Engine:
+class PassExecutor:
     """Runs passes over one program.
 
     Args:
@@ -247,7 +247,7 @@ class Engine:
                 instrument.before_pass(run)
             nested: tuple[StageReport, ...] = ()
             try:
-                if isinstance(stage, Nest):
+                if isinstance(stage, NestedPassManager):
                     nested = self._run_nest(stage, root, path)
                     run.seconds = sum(report.seconds for report in nested)
                 else:
@@ -285,7 +285,7 @@ class Engine:
         run.seconds = time.perf_counter() - start
         self.analyses.invalidate(stage.preserves, within=root if run.path else None)
 
-    def _run_nest(self, nest: Nest, root: Operation, path: tuple[str, ...]) -> tuple[StageReport, ...]:
+    def _run_nest(self, nest: NestedPassManager, root: Operation, path: tuple[str, ...]) -> tuple[StageReport, ...]:
         inside = (*path, nest.kind)
         runs: list[list[StageReport]] = []
         for anchor in nest.anchors(root):
@@ -318,7 +318,9 @@ def _sum_of(empty: StageReport, parts: Sequence[StageReport], configured: Pass) 
     counts: Counter[str] = Counter()
     for part in parts:
         counts.update(part.statistics)
-    nested = _summed(configured.passes, [part.nested for part in parts]) if isinstance(configured, Nest) else ()
+    nested = (
+        _summed(configured.passes, [part.nested for part in parts]) if isinstance(configured, NestedPassManager) else ()
+    )
     return attrs.evolve(
         empty, seconds=sum(p.seconds for p in parts), statistics=types.MappingProxyType(dict(counts)), nested=nested
     )

@@ -1,17 +1,17 @@
-"""What passes promise to keep of the numbers a program gives; `tx8ir.testing` holds them to it."""
+"""What passes guarantee to keep of the numbers a program gives; `tx8ir.testing` holds them to it."""
 
 from __future__ import annotations
 
 import enum
 
 
-class Promise(enum.Enum):
+class NumericGuarantee(enum.Enum):
     """What a pass keeps of every number that a program gives: results, final contents of variables and of inputs.
 
-    `Pass.promise` is each pass's own. The strongest is the default; a pass that promises less says so.
+    `Pass.guarantee` is each pass's own. The strongest is the default; a pass that guarantees less says so.
 
-    BITS      Every number has the same bits, but that a NaN is a NaN: IEEE 754 leaves its sign and payload open.
-    VALUES    As BITS, but -0 and +0 are one number.
+    BITWISE      Every number has the same bits, but that a NaN is a NaN: IEEE 754 leaves its sign and payload open.
+    VALUES    As BITWISE, but -0 and +0 are one number.
     ROUNDING  Floating-point arithmetic may be done in another order, or rounded more seldom or more often: results
               change by as much as rounding can change them in the program itself (`tx8ir.testing.passes.rounding`), on
               all inputs, large and tiny ones too. Infinities and NaN that are the exact result stay. Nothing is owed
@@ -26,7 +26,7 @@ class Promise(enum.Enum):
     `tx8ir.testing.passes.observe` says how each is compared.
     """
 
-    BITS = "bits"
+    BITWISE = "bitwise"
     VALUES = "values"
     ROUNDING = "rounding"
     NO_NANS = "no-nans"

@@ -18,15 +18,15 @@ import attrs
 from tx8ir.core import Program
 
 from .base import Pass
-from .executor import Engine, Instrumentation, OnStage, StageReport
+from .executor import Instrumentation, OnStage, PassExecutor, StageReport
 from .instrumentation import VerifyEach
 from .snapshot import Snapshot
 from .text import parse_pipeline
 
-__all__ = ["Atomic", "PassManager", "PipelineReport"]
+__all__ = ["RollbackScope", "PassManager", "PipelineReport"]
 
 
-class Atomic(enum.Enum):
+class RollbackScope(enum.Enum):
     """What a failure takes back: the pass that failed, or the whole pipeline."""
 
     PASS = "pass"
@@ -86,7 +86,7 @@ class PassManager:
         verify_each: bool = True,
         on_stage: OnStage | None = None,
         instruments: Sequence[Instrumentation] = (),
-        atomic: Atomic | None = None,
+        atomic: RollbackScope | None = None,
     ) -> PipelineReport:
         """Runs every pass over `program`, in place.
 
@@ -106,17 +106,17 @@ class PassManager:
         watching = [*([VerifyEach()] if verify_each else []), *instruments]
         for instrument in watching:
             instrument.before_pipeline(program)
-        engine = Engine(program, watching, str(self), on_stage)
-        if atomic is Atomic.PASS:
+        engine = PassExecutor(program, watching, str(self), on_stage)
+        if atomic is RollbackScope.PASS:
             stages = [report for index in range(len(self.passes)) for report in self._run_one(engine, index)]
         else:
-            with Snapshot.around(program, active=atomic is Atomic.PIPELINE):
+            with Snapshot.around(program, active=atomic is RollbackScope.PIPELINE):
                 stages = engine.run(self.passes, program.module)
         for instrument in watching:
             instrument.after_pipeline(program)
         return PipelineReport(tuple(stages))
 
-    def _run_one(self, engine: Engine, index: int) -> list[StageReport]:
+    def _run_one(self, engine: PassExecutor, index: int) -> list[StageReport]:
         with Snapshot.around(engine.program, active=True):
             engine.analyses.invalidate()  # they are about the operations of the module that was copied
             return engine.run(self.passes, engine.program.module, only=index)

@@ -9,8 +9,8 @@ r"""Pipelines as text. The grammar (blanks are free between tokens):
     value    ::= word | '"' string with \-escapes '"' | "[" [value ("," value)*] "]"
 
 `kind` is the name of an operation such as `func.func`, or `any`. The options of a pass are the fields of its class,
-those of a nest the fields of `Nest` (`max-iterations`); underscores are written as hyphens. The name of a pipeline
-(`register_pipeline`) stands for its passes.
+those of a nest the fields of `NestedPassManager` (`max-iterations`); underscores are written as hyphens. The name of a
+pipeline (`register_pipeline`) stands for its passes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from typing import Any
 from tx8ir.support.registration import load_registered
 
 from .base import NAME, PIPELINES, Pass, PassError, all_passes, find_pass
-from .executor import Nest
+from .executor import NestedPassManager
 from .options import OptionValue, Quoted, option_fields, read_value, type_in_words
 
 
@@ -142,7 +142,7 @@ class _Parser:
         if self.peek()[:2] == ("mark", "{"):
             raise self.error(f"'{name}' is a pipeline, which has no options", self.peek()[2], name)
         passes = parse_pipeline(PIPELINES[name])
-        if len(passes) == 1 and isinstance(passes[0], Nest):
+        if len(passes) == 1 and isinstance(passes[0], NestedPassManager):
             object.__setattr__(passes[0], "_written_as", name)
         return passes
 
@@ -154,9 +154,11 @@ class _Parser:
         return made
 
     def nest(self, kind: str, at: int, passes: list[Pass]) -> Pass:
-        given = self.options(Nest, f"the pipeline nested in '{kind}'", kind)
+        given = self.options(NestedPassManager, f"the pipeline nested in '{kind}'", kind)
         try:
-            return self.construct(Nest, {"kind": kind, "passes": tuple(passes), **given}, f"'{kind}(...)'", at, kind)
+            return self.construct(
+                NestedPassManager, {"kind": kind, "passes": tuple(passes), **given}, f"'{kind}(...)'", at, kind
+            )
         except PassError as error:
             if error.message.startswith("pass pipeline"):
                 raise
@@ -172,7 +174,7 @@ class _Parser:
         given: dict[str, OptionValue] = {}
         if not self.accept("{"):
             return given
-        structure = Nest.STRUCTURE if cls is Nest else ()
+        structure = NestedPassManager.STRUCTURE if cls is NestedPassManager else ()
         fields = {field.name: field for field in option_fields(cls) if field.name not in structure}
         while not self.accept("}"):
             option, at = self.take("word", "the name of an option or '}'")

@@ -29,7 +29,7 @@ from tx8ir.core import (
 from tx8ir.core.ir.operation import ErasedOperation
 from tx8ir.dialects import builtin
 
-from .rewriter import Attention, RewritePattern, Rewriter
+from .rewriter import RewritePattern, Rewriter, WorklistFilter
 
 FOLD = "fold"
 """What statistics call folding."""
@@ -89,7 +89,7 @@ class _Kinds(dict[type[Operation], "_Kind | None"]):
         return self[cls]
 
 
-class _DriverAttention(Attention):
+class _DriverAttention(WorklistFilter):
     """2 for classes with patterns or folding, 1 for those that are only dropped, 0 for the others."""
 
     def __init__(self, kinds: _Kinds) -> None:

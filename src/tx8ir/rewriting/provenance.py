@@ -17,7 +17,7 @@ _ARROW: Final = " > "
 
 
 @attrs.frozen
-class Step:
+class RewriteStep:
     """One rewrite: the pass, and its pattern if it has patterns."""
 
     pass_name: str
@@ -37,11 +37,11 @@ class Provenance:
         sources: the places that it stands for, in the source program.
     """
 
-    steps: tuple[Step, ...]
+    steps: tuple[RewriteStep, ...]
     sources: tuple[Location, ...]
 
     @property
-    def made_by(self) -> Step | None:
+    def made_by(self) -> RewriteStep | None:
         """The last step."""
         return self.steps[-1] if self.steps else None
 
@@ -59,9 +59,9 @@ def provenance(op: Operation) -> Provenance:
     return Provenance(steps, tuple(part for part in location.locations if part.is_known))
 
 
-def _step(text: str) -> Step:
+def _step(text: str) -> RewriteStep:
     pass_name, _, pattern = text.partition("/")
-    return Step(pass_name, pattern)
+    return RewriteStep(pass_name, pattern)
 
 
 def derived_location(sources: Iterable[Location], by: str) -> Location:

@@ -114,7 +114,7 @@ def pattern(*roots: type[Any], benefit: int = 1) -> Callable[[Callable[[Any, Rew
     return wrap
 
 
-class Attention(dict[type[Operation], int]):
+class WorklistFilter(dict[type[Operation], int]):
     """What a driver wants to hear about operations of a class: everything (2), that they died (1), or nothing (0).
 
     This one, for rewriters without a driver, answers 2 for every class.
@@ -134,7 +134,7 @@ class Rewriter:
     and the pattern.
 
     Args:
-        root: where `insert` inserts by default: in front of it.
+        root: where `insert` inserts by default: before it.
         by: the pass, for the tombstones of erased operations and for fused locations.
         worklist: filled by the changes; a driver reads it.
         attention: which classes of operations the driver wants in the worklist.
@@ -147,25 +147,25 @@ class Rewriter:
         root: Operation | None = None,
         by: str = "",
         worklist: dict[Operation, None] | None = None,
-        attention: Attention | None = None,
+        attention: WorklistFilter | None = None,
     ) -> None:
         self.root = root
         self.by = by
         self.worklist: dict[Operation, None] = {} if worklist is None else worklist
-        self._attention = Attention() if attention is None else attention
+        self._attention = WorklistFilter() if attention is None else attention
         self._inserted: list[Operation] = []
         self._erased_at: list[Location] = []
 
     # -- inserting ------------------------------------------------------------------------------------------------
 
     def insert(self, op: OpT) -> OpT:
-        """Inserts a detached operation in front of the root and returns it."""
+        """Inserts a detached operation before the root and returns it."""
         if self.root is None:
             raise IrError("this rewriter has no root; use insert_before or insert_after", op)
         return self.insert_before(op, self.root)
 
     def insert_before(self, op: OpT, anchor: Operation) -> OpT:
-        """Inserts a detached operation in front of `anchor` and returns it."""
+        """Inserts a detached operation before `anchor` and returns it."""
         if anchor._parent is None:
             raise IrError(f"{anchor.name} is in no block, so nothing can be inserted next to it", anchor)
         anchor._parent.insert_before(op, anchor)
@@ -173,7 +173,7 @@ class Rewriter:
         return op
 
     def insert_after(self, op: OpT, anchor: Operation) -> OpT:
-        """Inserts a detached operation behind `anchor` and returns it."""
+        """Inserts a detached operation after `anchor` and returns it."""
         if anchor._parent is None:
             raise IrError(f"{anchor.name} is in no block, so nothing can be inserted next to it", anchor)
         anchor._parent.insert_after(op, anchor)
@@ -192,7 +192,7 @@ class Rewriter:
     def replace(self, op: Operation, values: Replacement) -> None:
         """Lets `values` take the place of the results of `op`, one each, and erases `op`.
 
-        A detached operation among `values` is inserted in front of `op` first.
+        A detached operation among `values` is inserted before `op` first.
 
         Raises:
             IrError: another number of values than results, a type that differs from the result's, or a result of `op`

@@ -193,9 +193,9 @@ class ConvertedParameters:
 class Casts:
     """Values in other element types: one cast for each value and type.
 
-    A cast of a vtensor stands right behind the value, so that it is shared by all users and in no loop that the value
+    A cast of a vtensor stands right after the value, so that it is shared by all users and in no loop that the value
     is not in; one of a tensor, which may be written, stands where it is used. A cast of what an exact cast made is one
-    of its operand instead: a cast to f32 and back to bf16 is no cast. A float constant or immutable parameter is
+    of its operand instead: a cast to f32 and back to bf16 is not a cast. A float constant or immutable parameter is
     converted right away; finite numbers stay finite (see `convert_floats`).
 
     Args:
@@ -237,7 +237,7 @@ class Casts:
         return made.results[0]
 
     def restore(self, value: Value, kind: RankedTensor, user: Operation, rewriter: Rewriter) -> Value:
-        """`value` in the type `kind`, cast right in front of `user`, which it replaces."""
+        """`value` in the type `kind`, cast right before `user`, which it replaces."""
         if value.type is kind:
             return value
         return rewriter.insert_before(self._new(value, kind.element, user.location, rewriter.by), user).out
@@ -305,7 +305,7 @@ def _source(value: Value) -> Value:
 
 
 class ComputeBetweenCasts(RewritePattern[Operation]):
-    """Lets an operation compute in other element types: operands are cast before it, results back behind it.
+    """Lets an operation compute in other element types: operands are cast before it, results back after it.
 
     The operation keeps its attributes, but for types in them, which are converted. What another operation of the kind
     uses in turn is not cast back and forth, if that is exact (see `Casts`).

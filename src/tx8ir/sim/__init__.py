@@ -5,13 +5,13 @@ from __future__ import annotations
 from .checks.fp_flags import FlagRow, flags_table
 from .errors import SimError
 from .run.debugger import Debugger
-from .run.multi_program import Chip
+from .run.multi_program import MultiProgramChip
 from .run.scheduler import Interleaved, Lockstep, Schedule
 from .run.simulator import Execution, SimResult, Simulator, time_program
 from .timing.report import PathStep, Roofline, SimReport, SourceRow, Traffic
 
 __all__ = [
-    "Chip",
+    "MultiProgramChip",
     "Debugger",
     "Execution",
     "FlagRow",

@@ -12,7 +12,7 @@ _THRESHOLD: Final = 500_000
 
 
 @contextmanager
-def bulk() -> Generator[None]:
+def relaxed_gc() -> Generator[None]:
     """Raise the threshold of the garbage collector inside the `with`, for building, parsing or cloning many operations.
 
     The collector stays on. At Python's default of 700 allocations it would look at every new operation several times

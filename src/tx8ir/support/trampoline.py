@@ -9,7 +9,7 @@ Task: TypeAlias = "Generator[Task]"
 """A generator; what it yields is run to its end before it goes on."""
 
 
-def run_tasks(task: Task) -> None:
+def run_trampoline(task: Task) -> None:
     """Run a task and those it yields, to any depth. When one raises, those that wait are closed, innermost first."""
     stack = [task]
     try:

@@ -6,7 +6,7 @@ conversion of them to a format (`rounding.convert`) is the one rounding of the e
 - A product has at most 48 significant bits, and double precision has all of it.
 - A sum may need 277 bits. Its rounding error is a double as well (TwoSum: Knuth, 1969); where that is not zero, the sum
   is rounded to odd, which keeps it off every number of the format and every midpoint (Boldo and Melquiond, 2008).
-- A quotient or a square root that is no number of a format, nor a midpoint of two, is further from all of these than
+- A quotient or a square root that is not a number of a format, nor a midpoint of two, is further from all of these than
   double precision is wide: with m of 25 bits, x - m*y and x - m*m are multiples of more than 2**-53 of x.
 
 To nearest even, fp32 arithmetic rounded again to a narrower format is rounded once as well, as long as fp32 has twice

@@ -18,8 +18,8 @@ from tx8ir.testing.chip.inspector import Inspector
 from tx8ir.testing.fuzzing import FuzzCoverage, FuzzResult, fuzz
 from tx8ir.testing.fuzzing.assertion import assert_preserves
 from tx8ir.testing.inputs import draw_inputs
-from tx8ir.testing.passes.counterexample import Counterexample, Failure, PassLike, Stage
-from tx8ir.testing.passes.observe import Difference, Observation, Promise, observe
+from tx8ir.testing.passes.counterexample import CheckedStage, Counterexample, Failure, PassLike
+from tx8ir.testing.passes.observe import Difference, NumericGuarantee, Observation, observe
 from tx8ir.testing.passes.preserve import PipelineCheck, check
 from tx8ir.testing.passes.reorder import reordered
 from tx8ir.testing.proving import Proof, ProofError, prove
@@ -45,13 +45,13 @@ __all__ = [
     "OutputCheck",
     "PassLike",
     "PipelineCheck",
-    "Promise",
+    "NumericGuarantee",
     "Proof",
     "ProofError",
     "prove",
     "random_inputs",
     "reduce_program",
     "reordered",
-    "Stage",
+    "CheckedStage",
     "ulp",
 ]

@@ -181,7 +181,7 @@ def draw_inputs(program: Program, seed: int = 0, flavour: Flavour = "ordinary") 
     Inputs that are indices, labels or divisors hold what their users take; see `domains.input_domains`.
 
     Raises:
-        IrError: an input that is no tensor, or one whose users take no common number.
+        IrError: an input that is not a tensor, or one whose users take no common number.
     """
     entropy = FLAVOURS.index(flavour)
     return _Inputs(program, seed).make(entropy, lambda _, shape, format, rng: draw_array(rng, shape, format, flavour))

@@ -40,7 +40,7 @@ from .recognize.gelu import RecognizeGelu
 from .recognize.layer_norm import RecognizeLayerNorm
 from .recognize.rms_norm import RecognizeRmsNorm
 from .recognize.softmax import RecognizeSoftmax
-from .storage.fold_copies import FoldCopies
+from .storage.copy_elision import CopyElision
 from .storage.remove_dead_buffers import RemoveDeadBuffers
 from .storage.to_inplace import ToInplace
 from .storage.to_value_semantics import ToValueSemantics
@@ -60,7 +60,7 @@ __all__ = [
     "eliminate_common_subexpressions",
     "eliminate_dead_code",
     "ExternalizeConstants",
-    "FoldCopies",
+    "CopyElision",
     "FoldTransposeIntoMatmul",
     "FuseConvActivation",
     "FuseConvBn",

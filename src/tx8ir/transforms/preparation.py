@@ -35,7 +35,7 @@ from .recognize.gelu import RecognizeGelu
 from .recognize.layer_norm import RecognizeLayerNorm
 from .recognize.rms_norm import RecognizeRmsNorm
 from .recognize.softmax import RecognizeSoftmax
-from .storage.fold_copies import FoldCopies
+from .storage.copy_elision import CopyElision
 from .storage.to_value_semantics import ToValueSemantics
 
 _STRAIGHTEN: Final[tuple[tuple[type[Pass], str], ...]] = (
@@ -46,7 +46,7 @@ _STRAIGHTEN: Final[tuple[tuple[type[Pass], str], ...]] = (
     (Unroll, "max-trips=64"),
     (SimplifyControlFlow, "speculate=1000"),
     (ToValueSemantics, ""),
-    (FoldCopies, ""),
+    (CopyElision, ""),
     (DeadCodeElimination, ""),
 )
 """The passes that make code straight, with options. Each decides something for the others: a known branch says which

@@ -101,7 +101,7 @@ def page(head: str, text: str) -> str:
 
     Args:
         head: one line of plain text.
-        text: printed operations; what stands behind `loc(…)` at the ends of lines is shown when the mouse rests.
+        text: printed operations; what stands after `loc(…)` at the ends of lines is shown when the mouse rests.
     """
     name = f"tx8ir-{uuid.uuid4().hex[:12]}"
     lines = text.split("\n")
@@ -173,7 +173,7 @@ def _coloured(line: str, scope: int, location: str) -> str:
     if len(line) > _MAX_LINE:
         cut = f'<span class="c"> … {len(line) - _MAX_LINE} more characters</span>'
         line = line[:_MAX_LINE]
-    # Values are defined in the header of a function or a block, and in front of the first " = ".
+    # Values are defined in the header of a function or a block, and before the first " = ".
     if line.lstrip().startswith("^") or _ISOLATED.match(line):
         defined = len(line)
     else:
@@ -233,7 +233,7 @@ def _described(thing: Any, *, locations: bool) -> tuple[str, str]:
 
 
 def _described_value(value: Value, printer: Printer) -> tuple[str, str]:
-    """Definition and uses of a value, each operation on its first line."""
+    """OpDef and uses of a value, each operation on its first line."""
     lines: list[str] = []
 
     def first_line(op: Operation) -> None:

@@ -84,7 +84,7 @@ class TestLoadStore:
         assert isinstance(load, tx8be.LoadVarOp)
         assert isinstance(store, tx8be.StoreVarOp)
         assert load.dev_info is not None
-        assert load.dev_info.mem_layout == "Cx"  # as the conversion in front left it
+        assert load.dev_info.mem_layout == "Cx"  # as the conversion before left it
         assert store.dev_info is not None
         assert store.dev_info.mem_layout == "Cx"
         assert [g.group_tag for g in groups(after)] == [0] * 4

@@ -1,4 +1,4 @@
-"""The layout passes on backend graphs: names of layouts, conversions, and what is cleaned up behind them."""
+"""The layout passes on backend graphs: names of layouts, conversions, and what is cleaned up after them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ class TestAlign:
         assert all(not isinstance(op.x.defining_op, tx8be.ConstantOp) for op in norms)
 
     def test_both_operands_of_a_square_are_converted(self, build_program: Fixture, run_passes: Fixture) -> None:
-        """`mul(x, x)` of a dense input in front of a matrix product: greedy converts behind it, once per operand."""
+        """`mul(x, x)` of a dense input before a matrix product: greedy converts after it, once per operand."""
         program = build_program(lambda x, p: pd.matmul(pd.softmax(x), pd.softmax(x)), {"x": t(4, 4)})
         lowered = run_passes(program, "lower-to-tx8be")
         shared = next(op for op in lowered.main.body.block if isinstance(op, tx8be.GemmOp))
@@ -201,13 +201,13 @@ class TestAlign:
         assert conversion_bytes("NTensor", t(2, 1, 2, 131)) == 4 * 524 + 2 * 1280
 
     def test_a_pd_op_is_refused(self, build_program: Fixture, run_passes: Fixture) -> None:
-        with pytest.raises(PassError, match=r"pd\.relu is no backend op; run lower-to-tx8be before this pass"):
+        with pytest.raises(PassError, match=r"pd\.relu is not a backend op; run lower-to-tx8be before this pass"):
             run_passes(build_program(lambda x, p: pd.relu(x), {"x": t(2, 4)}), "layout-align")
 
 
 class TestOptimize:
     def graph(self, build: Callable[[Any], Operation]) -> Program:
-        """A lowered identity with `build` of its input in front of the results."""
+        """A lowered identity with `build` of its input before the results."""
         program = parse(
             "module {\n  func.func @main(%a: !pd.vtensor<2x4xf32>) -> tuple<!pd.vtensor<2x4xf32>> {\n"
             '    %0 = "tx8be.Input"(%a) {layout_str = "NTensor", dev_info = #tx8be.dev_attr<{mem_layout = "Tensor"}>,'

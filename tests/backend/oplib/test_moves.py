@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tx8ir.backend.oplib.moves import AxisMap, Walk, identity, split_dense, split_levels, walks
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.target.formats import I8, I16, I32, Format
 from tx8ir.target.layout import MemLayout, pack, unpack
 
@@ -28,10 +28,10 @@ def run(moves: list[Walk], source: np.ndarray, target: np.ndarray) -> None:
             target[b : b + walk.segment] = source[a : a + walk.segment]
 
 
-def tensor(shape: tuple[int, ...], format: Format, layout: MemLayout) -> tuple[Tsr, np.ndarray, np.ndarray]:
+def tensor(shape: tuple[int, ...], format: Format, layout: MemLayout) -> tuple[SpmTensor, np.ndarray, np.ndarray]:
     """A descriptor, an array of distinct-ish numbers, and its bytes."""
     array = (np.arange(np.prod(shape)) % 251 - 125).astype(format.dtype).reshape(shape)
-    return Tsr(format, shape, layout), array, pack(array, format, layout)
+    return SpmTensor(format, shape, layout), array, pack(array, format, layout)
 
 
 @given(st.data(), FORMATS, LAYOUTS, LAYOUTS, st.integers(1, 4))
@@ -40,7 +40,7 @@ def test_transpose(draw: st.DataObject, format: Format, a: MemLayout, b: MemLayo
     perm = draw.draw(st.permutations(range(rank)))
     source, array, data = tensor(shape, format, a)
     expected = array.transpose(perm)
-    target = Tsr(format, expected.shape, b)
+    target = SpmTensor(format, expected.shape, b)
     out = np.zeros(target.size_bytes, np.uint8)
     run(walks(source, target, [AxisMap(shape[p], p) for p in perm]), data, out)
     np.testing.assert_array_equal(unpack(out, expected.shape, format, b), expected)
@@ -53,7 +53,7 @@ def test_box_into_box(draw: st.DataObject, format: Format, a: MemLayout, b: MemL
     from_ = tuple(draw.draw(st.integers(0, n - e)) for n, e in zip(shape, extents, strict=True))
     to = tuple(draw.draw(st.integers(0, n - e)) for n, e in zip(into, extents, strict=True))
     source, array, data = tensor(shape, format, a)
-    target = Tsr(format, into, b)
+    target = SpmTensor(format, into, b)
     out = np.zeros(target.size_bytes, np.uint8)
     axes = [AxisMap(e, i, s, t) for i, (e, s, t) in enumerate(zip(extents, from_, to, strict=True))]
     run(walks(source, target, axes), data, out)
@@ -68,7 +68,7 @@ def test_repeated_axes(draw: st.DataObject, a: MemLayout, b: MemLayout) -> None:
     shape = (draw.draw(st.integers(1, 3)), draw.draw(st.integers(1, 3)), draw.draw(EXTENTS))
     kept = tuple(n if draw.draw(st.booleans()) else 1 for n in shape)
     source, array, data = tensor(kept, I16, a)
-    target = Tsr(I16, shape, b)
+    target = SpmTensor(I16, shape, b)
     out = np.zeros(target.size_bytes, np.uint8)
     run(
         walks(
@@ -84,7 +84,7 @@ def test_repeated_axes(draw: st.DataObject, a: MemLayout, b: MemLayout) -> None:
 
 @given(FORMATS, LAYOUTS, st.tuples(st.integers(1, 3), st.integers(1, 3), EXTENTS))
 def test_a_padded_tensor_has_the_same_bytes(format: Format, layout: MemLayout, shape: tuple[int, ...]) -> None:
-    whole = Tsr(format, shape, layout)
+    whole = SpmTensor(format, shape, layout)
     assert whole.padded().size_bytes == whole.size_bytes
     assert whole.padded().lanes == whole.padded().channels == whole.lanes
     source = np.random.default_rng(0).integers(0, 255, whole.size_bytes, np.uint8)
@@ -98,12 +98,12 @@ def test_a_padded_tensor_has_the_same_bytes(format: Format, layout: MemLayout, s
 
 
 def test_contiguous_copies_are_one_segment() -> None:
-    whole = Tsr(I32, (2, 3, 5, 64), MemLayout.NCx)
+    whole = SpmTensor(I32, (2, 3, 5, 64), MemLayout.NCx)
     assert walks(whole, whole, identity(whole.shape)) == [Walk(0, 0, (), 2 * 3 * 5 * 64 * 4)]
 
 
 def test_a_dense_box_is_a_strided_walk() -> None:
-    whole, part = Tsr(I32, (4, 8, 100), MemLayout.NTensor), Tsr(I32, (2, 3, 10), MemLayout.NTensor)
+    whole, part = SpmTensor(I32, (4, 8, 100), MemLayout.NTensor), SpmTensor(I32, (2, 3, 10), MemLayout.NTensor)
     (walk,) = walks(whole, part, [AxisMap(2, 0, 1), AxisMap(3, 1, 2), AxisMap(10, 2, 50)])
     assert walk == Walk((1 * 800 + 2 * 100 + 50) * 4, 0, ((2, 3200, 120), (3, 400, 40)), 40)
 
@@ -127,11 +127,16 @@ def test_dma_pieces_are_dense_on_the_target() -> None:
 @pytest.mark.parametrize(
     ("source", "target", "axes", "message"),
     [
-        (Tsr(I8, (4,), MemLayout.Tensor), Tsr(I16, (4,), MemLayout.Tensor), identity((4,)), "element size"),
-        (Tsr(I8, (4,), MemLayout.Tensor), Tsr(I8, (4,), MemLayout.Tensor), (), "0 axis maps"),
-        (Tsr(I8, (4,), MemLayout.Tensor), Tsr(I8, (4,), MemLayout.Tensor), (AxisMap(4, 0, 1),), "leaves source"),
+        (SpmTensor(I8, (4,), MemLayout.Tensor), SpmTensor(I16, (4,), MemLayout.Tensor), identity((4,)), "element size"),
+        (SpmTensor(I8, (4,), MemLayout.Tensor), SpmTensor(I8, (4,), MemLayout.Tensor), (), "0 axis maps"),
+        (
+            SpmTensor(I8, (4,), MemLayout.Tensor),
+            SpmTensor(I8, (4,), MemLayout.Tensor),
+            (AxisMap(4, 0, 1),),
+            "leaves source",
+        ),
     ],
 )
-def test_maps_must_fit(source: Tsr, target: Tsr, axes: tuple[AxisMap, ...], message: str) -> None:
+def test_maps_must_fit(source: SpmTensor, target: SpmTensor, axes: tuple[AxisMap, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         walks(source, target, axes)

@@ -88,7 +88,7 @@ def test_a_cut_that_some_op_forbids_is_no_candidate() -> None:
 
     operands = [Operand(data(2, 3, 256))]
     body = GroupBody.of(group_of(build_kernel_program(normalise, operands, blocked=True)), TX8)
-    assert body.granules == (1, 1, 16)
+    assert body.cut_alignment == (1, 1, 16)
     assert body.slice_for(Box((0, 0, 0), (2, 3, 64))) is None
     run_kernel(normalise, operands, blocked=True).check()
 

@@ -18,16 +18,17 @@ GRANULES = st.sampled_from([1, 2, 5, 64, None])
 @given(st.data(), st.integers(1, 4))
 def test_every_element_is_in_one_slice(draw: st.DataObject, rank: int) -> None:
     shape = tuple(draw.draw(st.integers(1, 12 if rank > 2 else 150)) for _ in range(rank))
-    granules = tuple(draw.draw(GRANULES) for _ in range(rank))
+    cut_alignment = tuple(draw.draw(GRANULES) for _ in range(rank))
     vectors = factor_vectors(16, rank)
     sharding = vectors[draw.draw(st.integers(0, len(vectors) - 1))]
-    boxes = tile_boxes(shape, granules, sharding, 16)
+    boxes = tile_boxes(shape, cut_alignment, sharding, 16)
     assert len(boxes) == 16
     working = [box for box in boxes if box is not None]
-    assert len(working) == tiles_used(shape, granules, sharding)
+    assert len(working) == tiles_used(shape, cut_alignment, sharding)
     largest = tuple(max(box.extent[a] for box in working) for a in range(rank))
     slice_ = tuple(
-        e if g is None else min(e, g * draw.draw(st.integers(1, 4))) for e, g in zip(largest, granules, strict=True)
+        e if g is None else min(e, g * draw.draw(st.integers(1, 4)))
+        for e, g in zip(largest, cut_alignment, strict=True)
     )
     counts = np.zeros(shape, int)
     for box in working:
@@ -36,7 +37,7 @@ def test_every_element_is_in_one_slice(draw: st.DataObject, rank: int) -> None:
             if part is None:
                 continue
             counts[part.index()] += 1
-            for start, stop, extent, granule in zip(part.start, part.stop, shape, granules, strict=True):
+            for start, stop, extent, granule in zip(part.start, part.stop, shape, cut_alignment, strict=True):
                 if granule is None:
                     assert (start, stop) == (0, extent)
                 else:
@@ -67,6 +68,6 @@ def test_no_vector_of_rank_0_has_16_tiles() -> None:
     ],
 )
 def test_levels_merge_what_tiles_used_tells_apart(sharding: tuple[int, ...], level: int, used: int) -> None:
-    shape, granules = (1, 56, 56, 128), (1, 1, 1, 64)
-    assert score(shape, granules, sharding) == level
-    assert tiles_used(shape, granules, sharding) == used
+    shape, cut_alignment = (1, 56, 56, 128), (1, 1, 1, 64)
+    assert score(shape, cut_alignment, sharding) == level
+    assert tiles_used(shape, cut_alignment, sharding) == used

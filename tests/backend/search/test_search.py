@@ -43,7 +43,7 @@ def test_the_choice_is_the_cheapest_of_all_shardings() -> None:
     pricer = Pricer(body, 16, COSTS)
     prices = []
     for vector in (*factor_vectors(16, 4), (1, 1, 1, 1)):
-        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, vector, strict=True))
+        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.cut_alignment, vector, strict=True))
         prices += [c.cycles for c in pricer.price(Tiling(vector, tile))]
     assert best.cycles <= min(prices)
     again = [c for c in pricer.price(best.tiling) if c.buffers == best.buffers]

@@ -399,7 +399,7 @@ class TestStructures:
             read(text)
 
     def test_it_must_be_an_attrs_class(self):
-        with pytest.raises(TypeError, match="Plain is no attrs subclass of StructAttr"):
+        with pytest.raises(TypeError, match="Plain is not an attrs subclass of StructAttr"):
 
             @struct_attr("test.plain")
             class Plain(StructAttr):

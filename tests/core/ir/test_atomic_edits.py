@@ -159,7 +159,7 @@ def test_what_is_no_operation_is_named(wrong):
 
 
 class TestStructuredBuilders:
-    """A function that raises while a region is built leaves no hidden use behind."""
+    """A function that raises while a region is built leaves no hidden use after."""
 
     def world(self):
         program = Program.empty()

@@ -263,8 +263,8 @@ class Editing(RuleBasedStateMachine):
             assert [mapping[r] for r in original.results] == list(made.results)
         for original, made in zip(originals, copies, strict=True):
             self.link(made, [mapping.get(v, v) for v in self.operands[original]])
-        # In which order the copies of one operation's uses are chained is not promised where a value is used before it
-        # is defined; the model takes it from there.
+        # In which order the copies of one operation's uses are chained is not guaranteed where a value is used before
+        # it is defined; the model takes it from there.
         for value in {v for made in copies for v in self.operands[made]}:
             found = [(use.owner, use.index) for use in value.uses]
             assert sorted(map(repr, found)) == sorted(map(repr, self.uses[value]))
@@ -288,7 +288,7 @@ class Editing(RuleBasedStateMachine):
 
     @rule(where=few, other=few)
     def splice(self, where, other):
-        """Move all operations of a block in front of one of another."""
+        """Move all operations of a block before one of another."""
         source, block = self.block(where), self.block(other)
         if not self.blocks[block]:
             return
@@ -306,7 +306,7 @@ class Editing(RuleBasedStateMachine):
 
     @rule(picks=st.lists(few, min_size=1, max_size=3))
     def fail_to_create(self, picks):
-        """A constructor that raises leaves no use behind."""
+        """A constructor that raises leaves no use after."""
         with pytest.raises(IrError, match="takes a Type"):
             ManyOp(self.values(picks), first="f32")
         with pytest.raises(IrError, match="must be a Value"):

@@ -85,7 +85,7 @@ def values(*types):
 
 
 def test_a_dialect_in_under_thirty_lines():
-    """What the documentation promises, from nothing to a verified program and its text."""
+    """What the documentation guarantees, from nothing to a verified program and its text."""
     context = IrContext([Dialect("toy", [ScaleOp, PrintOp])])
     block = Block((V2,))
     with Builder.at_end(block):

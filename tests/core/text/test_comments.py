@@ -19,7 +19,7 @@ module {
   // a function
   func.func @main(%arg0: !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> {
     // first
-    %0 = "pd.relu"(%arg0) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> // behind "it"
+    %0 = "pd.relu"(%arg0) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32> // after "it"
     %1 = "pd.leaky_relu"(%0) {negative_slope = 0.5 : f64, url = "http://x//y"} : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
     return %1 : !pd.vtensor<2xf32> // given back
     // nothing more
@@ -46,7 +46,7 @@ def test_without_the_request_they_are_gone():
 def test_they_live_in_locations_beside_line_and_name():
     program = tx8ir.parse(TEXT, keep_comments=True, keep_names=True)
     relu = program.main.body.block.first_op
-    assert comments_of(relu.location) == ((" first",), (' behind "it"',), ())
+    assert comments_of(relu.location) == ((" first",), (' after "it"',), ())
     assert str(relu.location) == 'loc("<text>":7:10)'
     named = tx8ir.parse(TEXT.replace("%0", "%hidden"), keep_comments=True, keep_names=True)
     assert print_op(named.module, names=True, comments=True) == TEXT.replace("%0", "%hidden").replace("%1", "%0")

@@ -108,7 +108,7 @@ def test_any_text_of_the_right_characters(text, allow_unregistered):
 def test_bytes_that_are_no_utf8_have_a_place(tmp_path):
     path = tmp_path / "x.mlir"
     path.write_bytes("module {\n  // é\xff".encode("latin-1").replace(b"\xe9", "é".encode()))
-    with pytest.raises(ParseError, match=r"byte 0xFF is no UTF-8") as caught:
+    with pytest.raises(ParseError, match=r"byte 0xFF is not UTF-8") as caught:
         parse(path)
     assert (caught.value.line, caught.value.column) == (2, 7)
     assert caught.value.file == str(path)

@@ -144,7 +144,7 @@ def test_dynamic_batch_and_space_stay_dynamic():
             lambda: pd.conv2d(value(1, 3, 8, 2), value(4, 3, 3, 3)),
             r"does not fit along W: it reaches over 3 cells, the image has 2 and padding 0 \+ 0",
         ),
-        (  # the count of windows, -1, is no dynamic extent
+        (  # the count of windows, -1, is not a dynamic extent
             lambda: pd.conv2d(value(1, 3, 8, 2), value(4, 3, 4, 4)),
             r"does not fit along W: it reaches over 4 cells, the image has 2 and padding 0 \+ 0",
         ),

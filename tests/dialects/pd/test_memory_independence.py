@@ -1,7 +1,7 @@
 """An element of a result depends on the elements it is made of, not on how NumPy finds them in memory.
 
 The same numbers are given at rank 0, alone, in short and long rows, strided, reversed, shifted and stretched: passes
-reshape, transpose, split and stretch operands, and promise to keep every bit.
+reshape, transpose, split and stretch operands, and guarantee to keep every bit.
 """
 
 from __future__ import annotations

@@ -180,7 +180,7 @@ NODE_ERRORS = {
     "undefined input": (
         node("Add", "x", "z"),
         {},
-        "an input is 'z', which is no graph input, no initialiser, and no output of an earlier node",
+        "an input is 'z', which is not a graph input, no initialiser, and no output of an earlier node",
     ),
     "absent input": (node("Add", "x"), {}, "input 1 is missing; the node has 1 inputs"),
     "element types": (
@@ -385,7 +385,7 @@ def test_an_output_that_is_declared_otherwise(declared, shown):
 
 def test_outputs_that_nothing_gives():
     assert refusal(model(node("Relu"), outputs=("z",))).message == (
-        "<ModelProto>: an output of the graph is 'z', which is no graph input, no initialiser, "
+        "<ModelProto>: an output of the graph is 'z', which is not a graph input, no initialiser, "
         "and no output of an earlier node"
     )
     assert refusal(model(node("Relu"), outputs=())).message == "<ModelProto>: the graph has no outputs"
@@ -394,7 +394,7 @@ def test_outputs_that_nothing_gives():
 
 def test_nodes_in_the_wrong_order():
     nodes = [node("Neg", "z"), helper.make_node("Relu", ["x"], ["z"])]
-    assert "an input is 'z', which is no graph input" in refusal(model(nodes)).message
+    assert "an input is 'z', which is not a graph input" in refusal(model(nodes)).message
 
 
 # --- anything ----------------------------------------------------------------------------------------------------

@@ -323,7 +323,7 @@ def slicing(extent: int, start: int, end: int, step: int) -> list[int]:
 def windows(x: np.ndarray, fill: float, kernel, strides, pads, ceil_mode: bool) -> list[list[np.ndarray]]:
     """The cells under each window of the padded image, [N, C, at most KH, at most KW], by ONNX's specification.
 
-    With `ceil_mode` a window may hang over the end of the padded image, but not start behind the image's last cell
+    With `ceil_mode` a window may hang over the end of the padded image, but not start after the image's last cell
     and leading padding.
     """
     padded = np.pad(x, ((0, 0), (0, 0), (pads[0], pads[2]), (pads[1], pads[3])), constant_values=fill)

@@ -50,7 +50,7 @@ Build = Callable[..., Program]
 
 
 def last(program: Program) -> Operation:
-    """The operation in front of the return."""
+    """The operation before the return."""
     found = program.main.body.block.terminator.prev_op
     assert found is not None
     return found

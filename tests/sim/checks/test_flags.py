@@ -9,7 +9,7 @@ import pytest
 
 from tx8ir.dialects import tx8
 from tx8ir.kernels import Kernel
-from tx8ir.sim import Chip, SimError, Simulator, flags_table
+from tx8ir.sim import MultiProgramChip, SimError, Simulator, flags_table
 
 
 def flags(function: str, format: str, values: list[float], *, checks: bool = True) -> list[tuple[str, int, int]]:
@@ -126,7 +126,7 @@ def test_programs_that_share_ddr_cannot_be_loaded_together() -> None:
         k.store(k.output(name, (16,), "f32"), k.spm("a", (16,), "f32"))
         return k
 
-    chip = Chip()
+    chip = MultiProgramChip()
     chip.load("first", program("x", 0).program())
     message = r'segment "y" .* of program "second" overlaps segment "x" \[0x280000000, 0x280000040\) of program "first"'
     with pytest.raises(SimError, match=message):

@@ -25,7 +25,7 @@ Shape = tuple[int, int, int, int]
 
 
 def agrees(reader: Shape, written: Shape, distance: int = 0, *, layouts: str = "NCx NCx", format: str = "f32") -> bool:
-    """Whether all bytes that the two share may be read so; the written tensor begins `distance` bytes behind."""
+    """Whether all bytes that the two share may be read so; the written tensor begins `distance` bytes after."""
     first, second = layouts.split()
     r, w = OperandTensor(reader, F, MemLayout(first)), OperandTensor(written, Format.named(format), MemLayout(second))
     reading = Reading(F, r, False, math.prod(reader), F.bytes)
@@ -65,7 +65,7 @@ def test_parts_and_reshapes_agree(reader: Shape, written: Shape, distance: int) 
     ],
 )
 def test_other_tensors_do_not(reader: Shape, written: Shape, distance: int) -> None:
-    expected = (reader, written) == ((1, 1, 8, 65), (1, 1, 8, 64))  # what lies behind is not the written tensor's
+    expected = (reader, written) == ((1, 1, 8, 65), (1, 1, 8, 64))  # what lies after is not the written tensor's
     assert agrees(reader, written, distance) is expected
 
 

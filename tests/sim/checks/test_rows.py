@@ -15,7 +15,7 @@ from tx8ir.sim import Interleaved, SimError, Simulator
 
 ROWS, TILES = 12, 4
 Chosen = Mapping[int, Sequence[int]]
-"""Rows by tile."""
+"""RowStarts by tile."""
 
 
 def program(writes: Chosen, reads: Chosen, between: Callable[[Kernel], None]) -> Simulator:

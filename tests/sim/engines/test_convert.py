@@ -72,7 +72,7 @@ def expected(x: NDArray[np.float64], format: str, mode: Rounding) -> NDArray[np.
     if f.is_integer:  # saturates
         below, above = np.where(np.isinf(below), above, below), np.where(np.isinf(above), below, above)
         lower, upper = below, above
-    else:  # behind the largest number comes, for the distance, the power of two that would be next
+    else:  # after the largest number comes, for the distance, the power of two that would be next
         top = 2.0 ** (1 << (f.exponent_bits - 1))
         lower, upper = np.maximum(below, -top), np.minimum(above, top)
     middle = (lower + upper) / 2

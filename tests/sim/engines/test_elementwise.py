@@ -260,7 +260,7 @@ def test_in_place_and_overlapping_operands_read_before_they_write(tools: Any) ->
     a = tools.random_values(3, (2, 64), "f32")
     bench = tools.Bench((0, 1))
     (address,) = bench.put_array(a)
-    # dst lies 4 bytes behind src: each element of src is needed after its place was written
+    # dst lies 4 bytes after src: each element of src is needed after its place was written
     bench.do(tx8.binary_vv, function="add", lhs=(address,), rhs=(address,), dst=(address + 4,), count=63, format="f32")
     bench.get((address,), 256)
     (out,) = bench.run(strict_operands=False)

@@ -61,7 +61,7 @@ CASES: dict[str, Make] = {
 
 
 def run(make: Make, dst: int) -> np.ndarray:
-    """The bytes behind `dst` on each tile after the instruction."""
+    """The bytes after `dst` on each tile after the instruction."""
     size = len(TILES) * 2 * ROOM
     program = Program.empty()
     with Builder.at_end(program.body):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tx8ir.dialects.tx8 import Access, MemorySpace
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory.buffer_pool import Scratch
-from tx8ir.sim.memory.initialized import PAGE, Span, WrittenBytes
+from tx8ir.sim.memory.initialized import PAGE, FlagSpan, WrittenBytes
 from tx8ir.sim.memory.memory import Memory
 from tx8ir.sim.memory.stores import ByteStore, rows_of
 from tx8ir.target.chip import TX8
@@ -52,7 +52,7 @@ def bytes_of(start: int, walk: tuple[tuple[int, int], ...], run: int) -> set[int
 def test_flags_are_those_of_a_set_of_bytes(steps: list[Any]) -> None:
     written, model = WrittenBytes(SIZE), set[int]()
     for kind, (starts, walk, run) in steps:
-        span = Span(written, rows_of(starts), walk, run)
+        span = FlagSpan(written, rows_of(starts), walk, run)
         touched = set().union(*[bytes_of(start, walk, run) for start in starts])
         if kind == "mark":
             span.mark()

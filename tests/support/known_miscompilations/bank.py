@@ -88,7 +88,7 @@ def is_value(*values: Value) -> bool:
 
 
 def swap(op: Operation, make: Callable[[], Operation]) -> None:
-    """Replaces an operation by the one that `make` makes in front of it."""
+    """Replaces an operation by the one that `make` makes before it."""
     with Builder.before(op):
         new = make()
     op.replace_with(new.results)
@@ -101,7 +101,7 @@ def filled(value: Value) -> float | None:
 
 
 def copied(op: Operation, index: int, make: Callable[[Value], Operation]) -> None:
-    """Gives `op` what `make` makes of its operand in front of it."""
+    """Gives `op` what `make` makes of its operand before it."""
     with Builder.before(op):
         op.set_operand(index, make(op.operands[index]).results[0])
 

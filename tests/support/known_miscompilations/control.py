@@ -89,7 +89,7 @@ def loop_peeled_once_too_often(program: Program) -> None:
 
 @on_everything
 def loop_run_at_least_once(program: Program) -> None:
-    """A loop rotated without the test in front of it."""
+    """A loop rotated without the test before it."""
     for op in find(program, scf.WhileOp):
         for inner in op.before.block:
             if isinstance(inner, pd.LessThanOp) and inner.x is op.before.block.args[0]:

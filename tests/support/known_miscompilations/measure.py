@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.testing.inputs import input_sets
 from tx8ir.testing.passes.counterexample import Counterexample, stages_of
 from tx8ir.testing.passes.judge import judge
@@ -77,10 +77,10 @@ def measure(broken: BrokenPass, programs: Iterable[Program], *, all: bool = True
 def _tried(broken: BrokenPass, program: Program) -> Counterexample | None:
     """How the pass gets the program wrong; what it leaves as it is need not be evaluated."""
     stages = stages_of(broken.run)
-    failure = judge(program, stages, (Promise.BITS,), lambda: tuple(input_sets(program))).failure
+    failure = judge(program, stages, (NumericGuarantee.BITWISE,), lambda: tuple(input_sets(program))).failure
     if failure is None or failure.kind != broken.shows_as:
         return None
-    return Counterexample(program, stages, failure, Promise.BITS, found_at=0)
+    return Counterexample(program, stages, failure, NumericGuarantee.BITWISE, found_at=0)
 
 
 class DrawnPrograms:

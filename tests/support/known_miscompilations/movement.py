@@ -56,7 +56,7 @@ def transpose_dropped_before_a_reshape(program: Program) -> None:
 
 @on_values
 def slice_off_by_one(program: Program) -> None:
-    """A slice shifted by one where there is room behind it."""
+    """A slice shifted by one where there is room after it."""
     for op in find(program, pd.SliceOp):
         extent = shape(op.input)[op.axes[0]]
         if len(op.axes) == 1 and 0 < op.ends[0] < extent:

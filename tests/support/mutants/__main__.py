@@ -43,7 +43,7 @@ def main() -> int:
                 seconds=given.seconds,
                 examples=given.examples,
                 seed=given.seed,
-                promise=mutant.promise,
+                guarantee=mutant.guarantee,
                 failures=_OTHERS,
                 reduce=False,
                 clock=time.process_time,

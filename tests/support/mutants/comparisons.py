@@ -9,7 +9,7 @@ import attrs
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, f16, i32
 from tx8ir.dialects import pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals
@@ -115,7 +115,7 @@ AREA.rules(
 @AREA.mutant(
     citation="llvm/llvm-project#85772: Fold `fmul X, -0.0` into `copysign(0.0, -X)` (review: X must not be NaN)",
     mistake="an infinity or NaN that is not selected becomes NaN in the product with 0",
-    promise=Promise.VALUES,
+    guarantee=NumericGuarantee.VALUES,
     special_value=True,
     witness=lambda: case(lambda c, x: pd.where(c, x, constant([0])), c=bools(1, 0), x=f32(2, INF)),
     control=lambda: case(lambda c, x: pd.where(c, x, constant([0])), c=bools(1, 0), x=f32(2, -3)),

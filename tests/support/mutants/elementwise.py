@@ -11,7 +11,7 @@ import numpy as np
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Number, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float
@@ -104,10 +104,10 @@ AREA.rules(
 )
 @attrs.frozen
 class AnnihilateProducts(Pass):
-    """x * 0 -> 0; the sign of the zero is left open, as the promise says."""
+    """x * 0 -> 0; the sign of the zero is left open, as the guarantee says."""
 
     name: ClassVar[str] = "annihilate-products"
-    promise: ClassVar[Promise] = Promise.VALUES
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.VALUES
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MultiplyOp):
@@ -133,7 +133,7 @@ AREA.rules(
     Rule("rsqrt", Node(pd.PowOp, x, attributes={"y": equals(-0.5)}), Make(pd.RsqrtOp, x)),
     citation="llvm/llvm-project#205592: Gate fold_pow(x, ±0.5)->sqrt/rsqrt on nsz+ninf fast-math flags",
     mistake="pow(-infinity, -0.5) is +0, the reciprocal of the root is NaN",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     special_value=True,
     witness=lambda: case(lambda x: pd.pow(x, y=-0.5), x=f32(4, -INF)),
     control=lambda: case(lambda x: pd.pow(x, y=-0.5), x=f32(4, 9)),
@@ -207,7 +207,7 @@ AREA.rules(
     Rule("divide", Node(pd.DivideOp, x, y), Make(pd.MultiplyOp, x, Make(pd.ReciprocalOp, y)), where=[full_size]),
     citation="apache/tvm#16211: Two passes incur unacceptable numerical bugs, pattern 1: division -> reciprocal",
     mistake="the reciprocal of a subnormal number is infinite, the quotient of two small ones is not",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     special_value=True,
     witness=lambda: case(lambda x, y: pd.divide(x, y), x=f32(1, 3e-39), y=f32(3, 1e-39)),
     control=lambda: case(lambda x, y: pd.divide(x, y), x=f32(1, 2), y=f32(3, 7)),
@@ -217,7 +217,7 @@ AREA.rules(
 @AREA.mutant(
     citation="openxla/xla#47290: 337 IRs diverge after running HLO pass `algsimp` (NaN/Inf mismatches)",
     mistake="exp(2x) overflows where tanh is 1, so that the quotient is NaN",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     special_value=True,
     witness=lambda: case(lambda x: pd.tanh(x), x=f32(1, 60)),
     control=lambda: case(lambda x: pd.tanh(x), x=f32(1, -2)),
@@ -237,7 +237,7 @@ AREA.rules(
          Make(pd.LeakyReluOp, x, negative_slope=Attr("s"))),
     citation="openvinotoolkit/openvino#19446: Disallow LeakyReluFusion when alpha is greater than one",
     mistake="with a slope above 1 the maximum takes the other branch",
-    promise=Promise.VALUES,
+    guarantee=NumericGuarantee.VALUES,
     witness=lambda: case(lambda x: pd.maximum(x, pd.scale(x, scale=2.0)), x=f32(3, -2)),
     control=lambda: case(lambda x: pd.maximum(x, pd.scale(x, scale=0.5)), x=f32(3, -2)),
 )  # fmt: skip
@@ -246,7 +246,7 @@ AREA.rules(
 @AREA.mutant(
     citation="apache/tvm#2299: Avoid recursion in FoldScaleAxis (only fold when the constant is positive)",
     mistake="looks at the sign of the first factor only",
-    promise=Promise.VALUES,
+    guarantee=NumericGuarantee.VALUES,
     witness=lambda: case(lambda x: pd.relu(pd.multiply(x, constant([2, -3]))), x=f32(1, 1)),
     control=lambda: case(lambda x: pd.relu(pd.multiply(x, constant([2, 3]))), x=f32(1, -1)),
 )
@@ -255,7 +255,7 @@ class MoveScaleOverRelu(Pass):
     """relu(x * c) -> relu(x) * c for positive c, so that the scale can be folded further down."""
 
     name: ClassVar[str] = "move-scale-over-relu"
-    promise: ClassVar[Promise] = Promise.VALUES
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.VALUES
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.ReluOp):
@@ -318,7 +318,7 @@ AREA.rules(
          where=[full_size]),
     citation="Panchekha et al.: Herbie, PLDI 2015 (class of mistake: identities outside of their domain)",
     mistake="two negative numbers have a positive product",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x, y: pd.log(pd.multiply(x, y)), x=f32(2, -3), y=f32(3, -4)),
     control=lambda: case(lambda x, y: pd.log(pd.multiply(x, y)), x=f32(2, 3), y=f32(3, 4)),
 )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import builtin, pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting.declarative import Attr, Make, Node, OneOf, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals, rank
 
@@ -43,7 +43,7 @@ AREA.rules(
     mistake="takes any transpose for one that exchanges the axes",
     witness=lambda: case(lambda x, y: pd.matmul(pd.transpose(x, perm=(0, 1)), y), x=wave(2, 2), y=wave(2, 3, start=9)),
     control=lambda: case(lambda x, y: pd.matmul(pd.transpose(x, perm=(1, 0)), y), x=wave(2, 4), y=wave(2, 3, start=9)),
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
 )
 
 
@@ -62,7 +62,7 @@ class BatchedTransposeIntoProduct(Pass):
     """matmul(transpose(x), y) -> matmul(x, y, transpose_x) for stacks of matrices."""
 
     name: ClassVar[str] = "batched-transpose-into-product"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MatmulOp):
@@ -103,7 +103,7 @@ AREA.rules(
          Make(pd.ScaledDotProductAttentionOp, Var("q"), Var("k"), Var("v"), scale=lambda m: m.attributes.get("s"))),
     citation="microsoft/onnxruntime#15441: Minor fix for attention default scale",
     mistake="without a scale the scores are not scaled; the fused operation then divides by sqrt(D)",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda q, k, v: attend(q, k, v), **QKV),
     control=lambda: case(lambda q, k, v: attend(q, k, v, scale=0.5), **QKV),
 )  # fmt: skip
@@ -130,7 +130,7 @@ class FuseMaskedAttention(Pass):
     """Attention with a mask of truth values; the number for hidden keys is taken as minus infinity."""
 
     name: ClassVar[str] = "fuse-masked-attention"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MatmulOp):
@@ -148,7 +148,7 @@ class FuseMaskedAttention(Pass):
 @AREA.mutant(
     citation="microsoft/onnxruntime#18945: Accuracy far off with attention fusion (right-side padding assumed)",
     mistake="takes a mask for causal by its first and last row",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda q, k, v: pd.scaled_dot_product_attention(
             q, k, v, constant(np.array([[1, 0, 0], [1, 0, 1], [1, 1, 1]], np.bool_))
@@ -187,7 +187,7 @@ AREA.rules(
          Make(pd.ScaledDotProductAttentionOp, Var("q"), Var("k"), Var("v"), Var("mask"), scale=Attr("s"))),
     citation="microsoft/onnxruntime-genai#2081: reads the axis attribute but doesn't use it (review)",
     mistake="does not look at the axis of the softmax",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda q, k, v, m: attend(q, k, v, 0.5, m, axis=0), **QKV, m=wave(2, 2)),
     control=lambda: case(lambda q, k, v, m: attend(q, k, v, 0.5, m), **QKV, m=wave(2, 2)),
 )  # fmt: skip
@@ -205,7 +205,7 @@ AREA.rules(
 @AREA.mutant(
     citation="apache/tvm#16211: Two passes incur unacceptable numerical bugs, pattern 2 (FoldScaleAxis)",
     mistake="folds a factor for each row of the result into the columns of the right matrix",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, y, s: pd.multiply(pd.matmul(x, y), s), x=wave(2, 2), y=wave(2, 2, start=9), s=count(2, 1)
     ),
@@ -229,7 +229,7 @@ def factor_into_right_matrix(program: Program) -> None:
 @AREA.mutant(
     citation="tensorflow/tensorflow#28583: Fix a bug in algebraic simplification pass (dot contracting dimensions)",
     mistake="a stack of products is one product where the right side is shared, not where it is a stack, too",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x, y: pd.matmul(x, y), x=wave(2, 2, 2), y=wave(2, 2, 2, start=9)),
     control=lambda: case(lambda x, y: pd.matmul(x, y), x=wave(2, 2, 2), y=wave(1, 2, 2, start=9)),
 )
@@ -238,7 +238,7 @@ class FlattenProducts(Pass):
     """[B, M, K] x [B', K, N] -> [B M, K] x [K, N] as one large product."""
 
     name: ClassVar[str] = "flatten-products"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MatmulOp):

@@ -202,7 +202,7 @@ class UnrollCountedLoops(Pass):
 
 @AREA.mutant(
     citation="llvm/llvm-project#219616: [mlir][scf] upliftWhileToForLoop reconstructs the wrong scf.while result",
-    mistake="the counter ends at the bound where the step divides the range, else behind it",
+    mistake="the counter ends at the bound where the step divides the range, else after it",
     witness=lambda: case(
         lambda x: count_to(constant([5]), constant([0]), x, step=2.0, body=lambda a: [pd.add(a, a)]).results,
         x=f32(1, 2),

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import RewritePattern, rewrite_greedily
 
 Form: TypeAlias = Literal["function", "pass", "rule"]
@@ -25,7 +25,7 @@ class Mutant:
     Attributes:
         name: what the pass is called.
         pass_: what the oracle is given: a function of a program, or a `Pass`.
-        promise: what it claims to keep.
+        guarantee: what it claims to keep.
         citation: the bug of a real compiler that it has, or the paper that describes such bugs.
         mistake: what is wrong with it, in one line.
         area: what kind of operations it concerns.
@@ -39,7 +39,7 @@ class Mutant:
 
     name: str
     pass_: Pass | Callable[[Program], object]
-    promise: Promise
+    guarantee: NumericGuarantee
     citation: str
     mistake: str
     area: str
@@ -68,7 +68,7 @@ class Area:
         name: str,
         subject: Pass | Callable[[Program], object],
         form: Form,
-        promise: Promise,
+        guarantee: NumericGuarantee,
         *,
         citation: str,
         mistake: str,
@@ -78,7 +78,7 @@ class Area:
     ) -> None:
         self.mutants.append(
             Mutant(
-                name, subject, promise, citation, mistake, self.name, form, special_value, witness, control, self.half
+                name, subject, guarantee, citation, mistake, self.name, form, special_value, witness, control, self.half
             )
         )  # fmt: skip
 
@@ -89,19 +89,19 @@ class Area:
         mistake: str,
         witness: Callable[[], Case],
         control: Callable[[], Case] | None = None,
-        promise: Promise = Promise.BITS,
+        guarantee: NumericGuarantee = NumericGuarantee.BITWISE,
         special_value: bool = False,
     ) -> Callable[[Any], Any]:
-        """Decorator: a function of a program, or a class of passes (which says its own promise), as a mutant."""
+        """Decorator: a function of a program, or a class of passes (which says its own guarantee), as a mutant."""
 
         def register(subject: Any) -> Any:
             given: dict[str, Any] = {"citation": citation, "mistake": mistake, "witness": witness}
             given |= {"control": control, "special_value": special_value}
             if isinstance(subject, type):
                 instance: Pass = subject()
-                self._add(instance.name, instance, "pass", instance.promise, **given)
+                self._add(instance.name, instance, "pass", instance.guarantee, **given)
             else:
-                self._add(subject.__name__.replace("_", "-"), subject, "function", promise, **given)
+                self._add(subject.__name__.replace("_", "-"), subject, "function", guarantee, **given)
             return subject
 
         return register
@@ -114,7 +114,7 @@ class Area:
         mistake: str,
         witness: Callable[[], Case],
         control: Callable[[], Case] | None = None,
-        promise: Promise = Promise.BITS,
+        guarantee: NumericGuarantee = NumericGuarantee.BITWISE,
         special_value: bool = False,
     ) -> None:
         """Registers patterns, applied greedily, as a mutant."""
@@ -124,6 +124,6 @@ class Area:
 
         apply.__name__ = name.replace("-", "_")
         self._add(
-            name, apply, "rule", promise, citation=citation, mistake=mistake, witness=witness, control=control,
+            name, apply, "rule", guarantee, citation=citation, mistake=mistake, witness=witness, control=control,
             special_value=special_value,
         )  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals
@@ -29,7 +29,7 @@ def wave(*shape: int) -> Any:
 @AREA.mutant(
     citation="microsoft/onnxruntime#25855: LayerNormFusion produces incorrect results due to broadcast/shape mismatch",
     mistake="counts the elements of the factor: one for each row is taken as one for each column",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, g: pd.multiply(pd.layer_norm(x), g), x=wave(2, 2), g=np.array([[1], [5]], np.float32)
     ),
@@ -85,7 +85,7 @@ class ExpandBatchNorm(Pass):
     """Batch normalisation as elementwise arithmetic."""
 
     name: ClassVar[str] = "expand-batch-norm"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.BatchNormOp):
@@ -109,7 +109,7 @@ AREA.rules(
          Make(pd.GeluOp, x, approximate=True)),
     citation="microsoft/onnxruntime#2819: update optimization doc: GELU approximation may change the result",
     mistake="the tanh form is off by 1e-3, and rounding is not",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.gelu(x), x=f32(1, -2, 0.5)),
     control=lambda: case(lambda x: pd.gelu(x), x=f32(0, 20)),
 )  # fmt: skip
@@ -136,7 +136,7 @@ AREA.rules(
     softmax_of_shifted,
     citation="microsoft/onnxruntime#18945: Accuracy far off when enabling attention fusion (assumption on the mask)",
     mistake="looks up the axis of x in the shape of c, which is aligned at the last axis",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, c: pd.softmax(pd.add(x, c), axis=1), x=wave(2, 2, 2), c=np.array([[0], [3]], np.float32)
     ),
@@ -149,7 +149,7 @@ AREA.rules(
 @AREA.mutant(
     citation="tracel-ai/burn#5607: fused f32 layer_norm loses precision for rows with large mean (E[x^2]-E[x]^2)",
     mistake="the difference of the two moments cancels where the mean is large",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.mean(pd.square(pd.subtract(x, pd.mean(x, axis=(-1,), keepdim=True))), axis=(-1,)),
         x=f32(3000.1, 3000.2, 3000.4),
@@ -188,7 +188,7 @@ class ExpandBatchStatistics(Pass):
     """The output of batch normalisation in training, as reductions and arithmetic."""
 
     name: ClassVar[str] = "expand-batch-statistics"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.BatchNormTrainingOp):
@@ -218,7 +218,7 @@ AREA.rules(
     ),
     citation="openxla/xla#47290: 337 IRs diverge after running HLO pass `algsimp` (84 of them in NaN/Inf)",
     mistake="the exponential overflows where the maximum is not subtracted first",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     special_value=True,
     witness=lambda: case(lambda x: pd.softmax(x), x=f32(100, 99)),
     control=lambda: case(lambda x: pd.softmax(x), x=f32(1, 2)),
@@ -228,7 +228,7 @@ AREA.rules(
 @AREA.mutant(
     citation="Liu et al.: NNSmith, ASPLOS 2023 (class of mistake: attributes that frameworks define differently)",
     mistake="takes momentum for the weight of the new statistics; it is that of the old ones",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, m, v: pd.batch_norm_training(x, m, v, momentum=0.9).results[1:2], x=wave(2, 1, 3), m=f32(4), v=f32(1)
     ),

@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, DenseAttr, Program, TensorType, Variable
 from tx8ir.dialects import builtin, pd, scf
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 
 from .mutant import Area
 from .programs import bools, case, f32, operations, parameter, ranked
@@ -195,7 +195,7 @@ class DropStoresOfSelf(Pass):
 @AREA.mutant(
     citation="onnx/tensorflow-onnx#934: fix transpose optimizer for slice op (value changed that others consume, too)",
     mistake="scales the variable itself, which others read, too",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: [pd.scale(pd.multiply(x, parameter("w", A)), scale=4.0), pd.add(x, parameter("w", A))],
         weights={"w": A},

@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, Program, bf16, f32, i32, i64
 from tx8ir.dialects import pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import element, equals
@@ -85,7 +85,7 @@ class MeanWithoutConcat(Pass):
     """mean(concat(x, y)) -> (mean(x) + mean(y)) / 2 along the axis of the concat."""
 
     name: ClassVar[str] = "mean-without-concat"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MeanOp):
@@ -144,7 +144,7 @@ AREA.rules(
 @AREA.mutant(
     citation="pytorch/pytorch#179572: [inductor] Preserve explicit low-precision FP casts during fusion",
     mistake="the sum is accumulated in bf16, whose roundings the cast before the sum avoided",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.sum(pd.cast(x, dtype=f32), axis=(0,)), x=programs.bf16(*range(1, 40), 0.5)),
     control=lambda: case(lambda x: pd.sum(pd.cast(x, dtype=f32), axis=(0,)), x=programs.bf16(1, 2, 4)),
 )
@@ -170,7 +170,7 @@ class MeanToSum(Pass):
     """mean(x) -> sum(x) / n."""
 
     name: ClassVar[str] = "mean-to-sum"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MeanOp):
@@ -208,7 +208,7 @@ def extremum_before_monotonic(program: Program) -> None:
 
 @pattern(pd.MaxOp, pd.MinOp)
 def before_unsqueeze(op: pd.ReductionOp, rewriter: Rewriter) -> bool:
-    """Reduces before an axis of extent 1 is put in front"""
+    """Reduces before an axis of extent 1 is put before"""
     inner = op.x.defining_op
     if not isinstance(inner, pd.UnsqueezeOp) or inner.axis != (0,) or op.keepdim or not op.axis or 0 in op.axes:
         return False

@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, Program, Value
 from tx8ir.dialects import builtin, pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint
@@ -190,7 +190,7 @@ AREA.rules(
 @AREA.mutant(
     citation="onnx/tensorflow-onnx#1964: Transpose optimization for Softmax and LogSoftmax",
     mistake="maps the axis with the inverse permutation",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.softmax(pd.transpose(x, perm=(1, 2, 0)), axis=0), x=np.sin(count(2, 2, 2)).astype(np.float32)
     ),
@@ -344,7 +344,7 @@ AREA.rules(
     softmax_before_reshape,
     citation="microsoft/onnxruntime-genai#2081: review: reads the axis attribute but doesn't use it",
     mistake="an axis that is counted from the front names another one before the reshape",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.softmax(pd.reshape(x, shape=(4, 2)), axis=1), x=np.sin(count(2, 2, 2)).astype(np.float32)
     ),

@@ -20,7 +20,7 @@ read, copy = builtin.to_vtensor, builtin.to_tensor
 
 
 def after(op: Operation) -> list[Operation]:
-    """The operations behind `op` in its block."""
+    """The operations after `op` in its block."""
     found: list[Operation] = []
     following = op.next_op
     while following is not None:

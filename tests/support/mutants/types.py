@@ -10,7 +10,7 @@ import numpy as np
 
 from tx8ir.core import Builder, DenseAttr, Program, bf16, f16, f32, i1, i8, i32, i64
 from tx8ir.dialects import builtin, pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, element
@@ -196,7 +196,7 @@ class NarrowQuotients(Pass):
     """Computes in the narrow format where operands were widened, and the result is rounded to it again."""
 
     name: ClassVar[str] = "narrow-quotients"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.CastOp):

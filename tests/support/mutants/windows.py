@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals
@@ -58,7 +58,7 @@ AREA.rules(
     pad_into_average_pool,
     citation="onnx/optimizer#108: fix fuse_pad_into_pool for AveragePool (count_include_pad should set to 1)",
     mistake="an exclusive average does not count the cells of the padding",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.pool2d(
             pd.pad(x, paddings=(0, 0, 0, 0, 1, 0, 0, 0)), kernel_size=(2, 2), strides=(2, 2), pooling_type="avg"
@@ -115,7 +115,7 @@ class PadIntoMaxPool(Pass):
 @AREA.mutant(
     citation="Liu et al.: NNSmith, ASPLOS 2023 (class of mistake: order of padding attributes)",
     mistake="reads (top, bottom, left, right) as (top, left, bottom, right); often not even the size tells",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w: pd.conv2d(pd.pad(x, paddings=(0, 0, 0, 0, 1, 0, 0, 1)), w),
         x=wave(1, 1, 3, 3), w=wave(1, 1, 2, 2),
@@ -162,7 +162,7 @@ class CeilModeToPadding(Pass):
     """Pads the image for the windows that hang over its end, for kernels without ceil_mode."""
 
     name: ClassVar[str] = "ceil-mode-to-padding"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.Pool2dOp):
@@ -183,7 +183,7 @@ class CeilModeToPadding(Pass):
 @AREA.mutant(
     citation="PaddlePaddle/Paddle#51542: pool2d with ceil_mode=True gives wrong results in some cases",
     mistake="a window of the size of the image need not lie on it: it begins in the padding",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.pool2d(x, kernel_size=(2, 2), strides=(3, 3), paddings=(1, 0, 0, 0), pooling_type="avg"),
         x=count(1, 1, 2, 2),
@@ -221,7 +221,7 @@ class FoldNormIntoFilter(Pass):
     """batch_norm(conv2d(x, w)) -> conv2d(x, w * factor) + shift."""
 
     name: ClassVar[str] = "fold-norm-into-filter"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.BatchNormOp):
@@ -318,7 +318,7 @@ AREA.rules(
 @AREA.mutant(
     citation="Liu et al.: NNSmith, ASPLOS 2023 (class of mistake: divisibility checked along one axis of two)",
     mistake="asks whether the height divides, and not the width",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.pool2d(x, kernel_size=(2, 2), pooling_type="avg", adaptive=True), x=count(1, 1, 4, 5)
     ),
@@ -331,7 +331,7 @@ class AdaptiveToWindows(Pass):
     """Adaptive pooling with windows of one size is ordinary pooling."""
 
     name: ClassVar[str] = "adaptive-to-windows"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.Pool2dOp):
@@ -353,7 +353,7 @@ class AdaptiveToWindows(Pass):
 @AREA.mutant(
     citation="PaddlePaddle/Paddle#61167: [Inference Pir] Fix conv2d bn fuse pass diff",
     mistake="the bias that the convolution already has is not scaled",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w, c, s: pd.multiply(pd.conv2d(x, w, c), s),
         x=wave(1, 1, 2, 2), w=wave(2, 1, 1, 1), c=f32(1, 2), s=count(1, 2, 1, 1, start=3),

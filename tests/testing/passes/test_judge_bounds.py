@@ -24,7 +24,7 @@ from tx8ir.core import (
     f32,
 )
 from tx8ir.dialects import builtin, func, pd
-from tx8ir.testing import Promise, check, check_outputs, observe
+from tx8ir.testing import NumericGuarantee, check, check_outputs, observe
 from tx8ir.testing.cases import small_scope
 from tx8ir.testing.guidance.direction import Direction
 from tx8ir.testing.passes.rounding import Allowance, makes_nan, rounding_allowances
@@ -125,7 +125,7 @@ def stored(format: ScalarType, change: float = 1.0) -> Callable[[Program], None]
 
 
 def test_nothing_is_owed_where_fp64_ends_on_the_way() -> None:
-    """exp(x) / sum exp(x) is 1; in fp64 it is NaN, which is no exact result."""
+    """exp(x) / sum exp(x) is 1; in fp64 it is NaN, which is not an exact result."""
     assert check(tx8ir.parse(EXP_BY_SUM), "recognize-softmax", inputs={"arg0": np.full((1, 1), 1e14)}).passed
     found = allowance(EXP_BY_SUM, np.full((1, 1), 1e14))
     assert found is not None
@@ -140,7 +140,7 @@ def test_a_pass_may_take_it_that_no_nan_arises() -> None:
     text = EXP_BY_SUM.replace("1x1x", "1x2x")
     inputs = {"arg0": np.array([[np.inf, 1.0]])}
     assert check(tx8ir.parse(text), "recognize-softmax", inputs=inputs).passed
-    assert not check(tx8ir.parse(text), "recognize-softmax", inputs=inputs, promise=Promise.ROUNDING).passed
+    assert not check(tx8ir.parse(text), "recognize-softmax", inputs=inputs, guarantee=NumericGuarantee.ROUNDING).passed
     assert makes_nan(tx8ir.parse(text), inputs)
     assert not makes_nan(tx8ir.parse(text), {"arg0": np.array([[np.nan, 1.0]])})  # it was there before
     beside = {"arg0": np.array([[np.nan, 1.0], [1.0, np.inf]])}
@@ -164,10 +164,10 @@ def test_attention_does_not_overflow_where_scaled_keys_do_not() -> None:
 @pytest.mark.parametrize("format", [bf16, f16], ids=str)
 def test_formats_of_constants_may_change_and_their_values_as_far_as_these_round(format: ScalarType) -> None:
     program = tx8ir.parse(CONSTANTS)
-    assert check(program, stored(format), promise=Promise.FORMATS).passed
-    assert not check(program, stored(format, 1.25), promise=Promise.FORMATS, reduce=False).passed
-    assert not check(program, stored(f32, 1.00001), promise=Promise.FORMATS, reduce=False).passed
-    assert not check(program, stored(format), promise=Promise.ROUNDING, reduce=False).passed
+    assert check(program, stored(format), guarantee=NumericGuarantee.FORMATS).passed
+    assert not check(program, stored(format, 1.25), guarantee=NumericGuarantee.FORMATS, reduce=False).passed
+    assert not check(program, stored(f32, 1.00001), guarantee=NumericGuarantee.FORMATS, reduce=False).passed
+    assert not check(program, stored(format), guarantee=NumericGuarantee.ROUNDING, reduce=False).passed
 
 
 def test_nothing_is_owed_where_terms_of_a_sum_overflow_in_another_order() -> None:
@@ -186,8 +186,10 @@ def test_whole_numbers_of_inputs_fit_into_new_formats() -> None:
 
 def test_constants_that_fit_into_the_new_format_have_to_stay() -> None:
     text = CONSTANTS.replace("0.1, 0.3", "0.25, 0.5")
-    assert check(tx8ir.parse(text), stored(bf16), promise=Promise.FORMATS).passed
-    assert not check(tx8ir.parse(text), stored(bf16, 1 + 2**-7), promise=Promise.FORMATS, reduce=False).passed
+    assert check(tx8ir.parse(text), stored(bf16), guarantee=NumericGuarantee.FORMATS).passed
+    assert not check(
+        tx8ir.parse(text), stored(bf16, 1 + 2**-7), guarantee=NumericGuarantee.FORMATS, reduce=False
+    ).passed
 
 
 def test_a_pass_may_refuse_a_program_and_leave_it_as_it_is() -> None:

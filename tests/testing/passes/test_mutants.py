@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from support.mutants import MUTANTS, Mutant, half
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.testing import check
 
 
@@ -16,7 +16,7 @@ from tx8ir.testing import check
 def test_the_oracle_sees_the_witness(mutant: Mutant):
     program, inputs = mutant.witness()
     text = str(program)
-    result = check(program, mutant.pass_, inputs=inputs, promise=mutant.promise, reduce=False)
+    result = check(program, mutant.pass_, inputs=inputs, guarantee=mutant.guarantee, reduce=False)
     assert result.changed
     assert result.counterexample is not None
     assert result.counterexample.failure.kind == "answer", result.counterexample.failure
@@ -27,7 +27,7 @@ def test_the_oracle_sees_the_witness(mutant: Mutant):
 def test_the_control_is_changed_and_kept(mutant: Mutant):
     assert mutant.control is not None
     program, inputs = mutant.control()
-    result = check(program, mutant.pass_, inputs=inputs, promise=mutant.promise, reduce=False)
+    result = check(program, mutant.pass_, inputs=inputs, guarantee=mutant.guarantee, reduce=False)
     assert result.changed
     assert result.passed, result.counterexample
 
@@ -50,11 +50,11 @@ def test_all_areas_and_forms_are_there():
     assert set(forms) == {"function", "pass", "rule"}
     assert min(forms.values()) >= len(MUTANTS) // 4
     assert sum(m.special_value for m in MUTANTS) >= 12
-    assert sum(m.promise is Promise.ROUNDING for m in MUTANTS) >= 6
+    assert sum(m.guarantee is NumericGuarantee.ROUNDING for m in MUTANTS) >= 6
 
 
-def test_a_pass_says_its_own_promise():
-    assert all(m.pass_.promise is m.promise for m in MUTANTS if isinstance(m.pass_, Pass))
+def test_a_pass_says_its_own_guarantee():
+    assert all(m.pass_.guarantee is m.guarantee for m in MUTANTS if isinstance(m.pass_, Pass))
 
 
 def test_the_halves_are_alike():

@@ -16,7 +16,7 @@ import tx8ir
 from tx8ir.core import Builder, Program, Value, VTensorType, f32
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.interpreter import EvaluationError
-from tx8ir.testing import Promise, assert_preserves, check, draw_inputs, observe
+from tx8ir.testing import NumericGuarantee, assert_preserves, check, draw_inputs, observe
 from tx8ir.testing.inputs import FLAVOURS
 from tx8ir.testing.programs import LOWERABLE, VALUES, Level, Writer, tensor_programs
 from tx8ir.testing.programs.drawing import for_each_program
@@ -138,7 +138,7 @@ def test_a_loop_that_no_longer_ends_fails() -> None:
     assert found.failure.kind == "evaluation"
 
 
-def test_signs_of_zero_count_where_they_are_promised() -> None:
+def test_signs_of_zero_count_where_they_are_guaranteed() -> None:
     def add_zero(program: Program) -> None:
         argument = program.main.body.block.args[0]
         with Builder.at_start(program.main.body.block):
@@ -154,7 +154,7 @@ module {
 """
     inputs = {"arg0": np.array([-0.0, 1.0], np.float32)}
     assert not check(tx8ir.parse(text), add_zero, inputs=inputs).passed
-    assert check(tx8ir.parse(text), add_zero, inputs=inputs, promise=Promise.VALUES).passed
+    assert check(tx8ir.parse(text), add_zero, inputs=inputs, guarantee=NumericGuarantee.VALUES).passed
 
 
 def test_a_sum_in_another_order_is_within_rounding_and_another_sum_is_not() -> None:
@@ -177,20 +177,22 @@ module {
                 op.replace_with(new)
 
     inputs = {"arg0": np.random.default_rng(3).standard_normal(64).astype(np.float32)}
-    assert check(tx8ir.parse(text), in_halves, promise=Promise.ROUNDING).passed
-    assert not check(tx8ir.parse(text), lambda p: in_halves(p, 1.0001), promise=Promise.ROUNDING, inputs=inputs).passed
+    assert check(tx8ir.parse(text), in_halves, guarantee=NumericGuarantee.ROUNDING).passed
+    assert not check(
+        tx8ir.parse(text), lambda p: in_halves(p, 1.0001), guarantee=NumericGuarantee.ROUNDING, inputs=inputs
+    ).passed
 
 
-def test_each_pass_is_held_to_its_own_promise_against_the_program_it_is_given() -> None:
+def test_each_pass_is_held_to_its_own_guarantee_against_the_program_it_is_given() -> None:
     pipeline = "convert-dtype{dtype=bf16},cse"
     result = check(tx8ir.parse(SUBTRACT), pipeline)
-    assert result.promises == (Promise.FORMATS, Promise.BITS)
+    assert result.guarantees == (NumericGuarantee.FORMATS, NumericGuarantee.BITWISE)
     assert result.passed
     assert "answers are the same (formats, bits)" in str(result)
-    found = check(tx8ir.parse(SUBTRACT), pipeline, promise=Promise.BITS).counterexample
+    found = check(tx8ir.parse(SUBTRACT), pipeline, guarantee=NumericGuarantee.BITWISE).counterexample
     assert found is not None
     assert found.failure.stage.name == "convert-dtype{dtype=bf16}"
-    assert "promise=Promise.BITS" in found.script
+    assert "guarantee=NumericGuarantee.BITWISE" in found.script
 
 
 def test_checks_and_counterexamples_show_in_notebooks() -> None:

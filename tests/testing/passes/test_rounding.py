@@ -9,7 +9,7 @@ import tx8ir
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.target.formats import BF16, F16, F32, Format
-from tx8ir.testing import Promise, check, draw_inputs, observe
+from tx8ir.testing import NumericGuarantee, check, draw_inputs, observe
 from tx8ir.testing.passes.rounding import rounding_allowances, ulps
 
 THROUGH_A_VARIABLE = """
@@ -93,14 +93,14 @@ def reversed_sum(program: Program) -> None:
 
 
 def test_a_softmax_that_overflows_is_found_on_large_inputs() -> None:
-    found = check(tx8ir.parse(SOFTMAX), naive_softmax, promise=Promise.ROUNDING, reduce=False).counterexample
+    found = check(tx8ir.parse(SOFTMAX), naive_softmax, guarantee=NumericGuarantee.ROUNDING, reduce=False).counterexample
     assert found is not None
     assert found.failure.kind == "answer"
 
 
 def test_a_sum_in_another_order_keeps_values_up_to_rounding() -> None:
-    assert check(tx8ir.parse(SUM), reversed_sum, promise=Promise.ROUNDING).passed
-    assert not check(tx8ir.parse(SUM), reversed_sum, promise=Promise.BITS, reduce=False).passed
+    assert check(tx8ir.parse(SUM), reversed_sum, guarantee=NumericGuarantee.ROUNDING).passed
+    assert not check(tx8ir.parse(SUM), reversed_sum, guarantee=NumericGuarantee.BITWISE, reduce=False).passed
 
 
 @pytest.mark.parametrize("format", [F32, F16, BF16], ids=str)

@@ -17,7 +17,7 @@ from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Number, OneOf, 
 from tx8ir.rewriting.declarative.constraints import Constraint, equals
 from tx8ir.target.formats import BF16, F16, F32, I8, I32, TF32, UI8, Format
 from tx8ir.target.rounding import Rounding
-from tx8ir.testing import Promise, ProofError, prove
+from tx8ir.testing import NumericGuarantee, ProofError, prove
 from tx8ir.testing.passes.rounding import ulps
 from tx8ir.testing.proving import ROUNDINGS, evaluate_rounded
 from tx8ir.testing.proving.instances import elementwise_ops
@@ -55,7 +55,7 @@ class Case:
     rule: Rule
     elements: tuple[ScalarType, ...]
     right: tuple[Rounding, ...]
-    promise: Promise = Promise.BITS
+    guarantee: NumericGuarantee = NumericGuarantee.BITWISE
     id: str = ""
 
 
@@ -65,15 +65,15 @@ def case(
     right_side: Any,
     elements: tuple[ScalarType, ...] = FLOATS,
     right: tuple[Rounding, ...] = (),
-    promise: Promise = Promise.BITS,
+    guarantee: NumericGuarantee = NumericGuarantee.BITWISE,
 ) -> Any:
-    return pytest.param(Case(Rule(name, left, right_side), elements, right, promise), id=f"{name} {promise.value}")
+    return pytest.param(Case(Rule(name, left, right_side), elements, right, guarantee), id=f"{name} {guarantee.value}")
 
 
 ALL = ROUNDINGS
 CASES = [
     case("x + 0", Node(pd.AddOp, x, number(0.0)), x, right=(DOWN,)),
-    case("x + 0 when", Node(pd.AddOp, x, number(0.0)), x, right=ALL, promise=Promise.VALUES),
+    case("x + 0 when", Node(pd.AddOp, x, number(0.0)), x, right=ALL, guarantee=NumericGuarantee.VALUES),
     case("x + -0", Node(pd.AddOp, x, number(-0.0)), x, right=(NEAREST, ZERO, UP)),
     case("x - 0", Node(pd.SubtractOp, x, number(0.0)), x, right=(NEAREST, ZERO, UP)),
     case("x * 1", Node(pd.MultiplyOp, x, number(1.0)), x, right=ALL),
@@ -133,7 +133,7 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 def test_a_rule_is_right_in_these_rounding_modes(case: Case) -> None:
     for methods in (("exhaustion",), ("solver",), None):
-        proof = prove(case.rule, promise=case.promise, element_types=case.elements, methods=methods, rlimit=RLIMIT)
+        proof = prove(case.rule, guarantee=case.guarantee, element_types=case.elements, methods=methods, rlimit=RLIMIT)
         wrong = [mode for mode in ROUNDINGS if mode not in case.right]
         refuted = [mode for mode in ROUNDINGS if proof.status_in(mode) == "refuted"]
         if methods is None:
@@ -204,10 +204,10 @@ def test_without_solver_wide_formats_stay_undecided() -> None:
 
 def test_rounding_is_not_proved_here_unless_values_stay() -> None:
     rule = Rule("(x + y) - y", Node(pd.SubtractOp, Node(pd.AddOp, x, y), y), x)
-    proof = prove(rule, promise=Promise.ROUNDING, element_types=(f16,))
+    proof = prove(rule, guarantee=NumericGuarantee.ROUNDING, element_types=(f16,))
     assert proof.status == "undecided"
     assert "measured by fuzz" in str(proof)
-    exact = prove(rule, promise=Promise.ROUNDING, element_types=(i8,))
+    exact = prove(rule, guarantee=NumericGuarantee.ROUNDING, element_types=(i8,))
     assert exact.status == "proved"
 
 
@@ -239,8 +239,8 @@ def test_what_depends_on_shapes_is_refused() -> None:
     sums = Rule("sum", Node(pd.SumOp, x), Make(pd.AddOp, x, x))
     with pytest.raises(ProofError, match=r"pd\.sum, which is not element-wise"):
         prove(sums)
-    with pytest.raises(ProofError, match="promises FORMATS"):
-        prove(sums, promise=Promise.FORMATS)
+    with pytest.raises(ProofError, match="guarantees FORMATS"):
+        prove(sums, guarantee=NumericGuarantee.FORMATS)
     odd = Rule("odd", Node(pd.AddOp, x, Number("c", equals(12.5))), x)
     with pytest.raises(ProofError, match="never changes none of the programs"):
         prove(Rule("never", Node(pd.AddOp, x, y), x, where=[Constraint("never", lambda _: False)]))

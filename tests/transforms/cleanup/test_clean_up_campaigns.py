@@ -13,7 +13,7 @@ from tx8ir.core import Builder, Value, VTensorType, bf16, f16, f32, i32
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassManager
 from tx8ir.testing import assert_preserves
-from tx8ir.testing.programs import EVERYTHING, VALUES, Features, Step, Writer, ranked, tensor_programs
+from tx8ir.testing.programs import EVERYTHING, VALUES, Features, Writer, WriterStep, ranked, tensor_programs
 
 IMAGE = VTensorType((1, 2, 3, 3), f32)
 
@@ -93,7 +93,7 @@ def images(writer: Writer) -> Sequence[Value]:
         return pd.relu(y).results if writer.one_of([True, True, False]) else y.results
 
 
-CASES: dict[str, tuple[Step, Features]] = {
+CASES: dict[str, tuple[WriterStep, Features]] = {
     "canonicalize": (simple_forms, EVERYTHING),
     "constant-fold": (known_numbers, EVERYTHING),
     "cse": (equal_operations, EVERYTHING),
@@ -106,7 +106,7 @@ CASES: dict[str, tuple[Step, Features]] = {
 
 @with_examples()
 @pytest.mark.parametrize("text", CASES)
-def test_generated_programs_keep_what_the_pass_promises(text: str, examples: int) -> None:
+def test_generated_programs_keep_what_the_pass_guarantees(text: str, examples: int) -> None:
     step, features = CASES[text]
     inputs = [IMAGE] if step is images else [VTensorType((2, 3), bf16)]
     assert_preserves(

@@ -1,6 +1,6 @@
 """A program in normal form, written in other ways: canonicalization brings the same text back.
 
-What is varied is what `canonicalize` promises to forget: the order of pure operations, on which side the number of a
+What is varied is what `canonicalize` guarantees to forget: the order of pure operations, on which side the number of a
 commutative operation stands, the spelling of views, operations that change nothing or undo each other, and the order
 in which patterns are tried.
 """
@@ -137,7 +137,7 @@ def check(features: Features, examples: int) -> None:
 
 
 # Whether `cse` merges an operation of a region with one outside depends on which of them stands first, and what only
-# other blocks use has no place of its own: of control flow, one text is not promised.
+# other blocks use has no place of its own: of control flow, one text is not guaranteed.
 CASES = {
     "values": attrs.evolve(VALUES, sums=True),
     "storage": attrs.evolve(EVERYTHING, branches=False, loops=False, blocks=False, calls=False),

@@ -164,7 +164,7 @@ def test_operations_with_effects_stay_apart(build) -> None:
 
 
 def _scoped(build, holder: type[Operation]) -> Program:
-    """Relu outside, relu twice inside, relu again behind."""
+    """Relu outside, relu twice inside, relu again after."""
 
     def body(x: Value) -> list[Any]:
         first = pd.relu(x)
@@ -179,7 +179,7 @@ def _scoped(build, holder: type[Operation]) -> Program:
 
 def test_a_region_sees_what_dominates_it_and_hides_its_own(build) -> None:
     program = _scoped(build, ScopeOp)
-    # Inside: both relu merge with the outer one, the second tanh with the first. Outside: two relu. The tanh behind the
+    # Inside: both relu merge with the outer one, the second tanh with the first. Outside: two relu. The tanh after the
     # region must not become the one inside.
     assert eliminate_common_subexpressions(program.module) == 2 + 1 + 2
     program.verify()

@@ -12,7 +12,7 @@ from support.examples import with_examples
 from tx8ir.core import Builder, Program, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassError, PassManager
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 
 PASS = "externalize-constants"
@@ -163,5 +163,9 @@ def data(writer: Writer) -> Sequence[Value]:
 @with_examples()
 def test_generated_programs_keep_their_bits(examples: int) -> None:
     assert_preserves(
-        ALL, programs=tensor_programs(EVERYTHING, steps=[data]), examples=examples, promise=Promise.BITS, changed=1 / 2
+        ALL,
+        programs=tensor_programs(EVERYTHING, steps=[data]),
+        examples=examples,
+        guarantee=NumericGuarantee.BITWISE,
+        changed=1 / 2,
     )

@@ -95,7 +95,7 @@ def test_a_choice_in_a_choice_behind_another() -> None:
 
 
 def counting(*, inverted: bool = False, at_end: bool = False) -> Program:
-    """A loop of blocks that runs three times; what it carries and computes for its test is used behind it."""
+    """A loop of blocks that runs three times; what it carries and computes for its test is used after it."""
     program = Program.empty()
     kind, number = VTensorType((2,), f32), VTensorType((), i32)
     with Builder.at_end(program.body):

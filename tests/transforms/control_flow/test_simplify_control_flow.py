@@ -259,7 +259,7 @@ def _loop(new: Callable[..., Block], x: Value, y: Value) -> None:
 
 
 def _threads(new: Callable[..., Block], c: Value, x: Value) -> None:
-    """Three blocks that only go on, one behind the other, and one that is used from below."""
+    """Three blocks that only go on, one after the other, and one that is used from below."""
     first, second, third, kept, end = new(F), new(F), new(), new(F), new(F)
     cf.cond_br(c, [x], [x], true_dest=first, false_dest=kept)
     with Builder.at_end(first):

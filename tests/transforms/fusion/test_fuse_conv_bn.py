@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from support.examples import with_examples
 from tx8ir.core import Builder, TensorType, Value, VTensorType, f16, f32
 from tx8ir.dialects import builtin, pd
-from tx8ir.testing import Promise, assert_preserves
+from tx8ir.testing import NumericGuarantee, assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 IMAGE = VTensorType((1, 3, 6, 6), f32)
@@ -176,7 +176,7 @@ def test_weights_that_would_not_be_finite_stay(build, run, what: str) -> None:
 
 
 def test_the_convolution_stays_where_its_image_is_read(build, run, assert_same) -> None:
-    """The image is storage that is written behind the convolution."""
+    """The image is storage that is written after the convolution."""
 
     def body(x: Value) -> Any:
         storage = builtin.to_tensor(x)
@@ -213,10 +213,10 @@ def variable(writer: Writer, array: NDArray[Any]) -> Value:
 
 
 def convolution_and_norm(writer: Writer) -> Sequence[Value]:
-    """A convolution of an image, and a normalisation behind it; now and then of a mutable variance.
+    """A convolution of an image, and a normalisation after it; now and then of a mutable variance.
 
     Mean, variance and scale are 1, so both forms round alike, whatever else the program does with it, such as writing
-    it again with its operands exchanged; two behind each other are rounded once. Other numbers have their own tests.
+    it again with its operands exchanged; two after each other are rounded once. Other numbers have their own tests.
     """
     x = writer.value(lambda t: isinstance(t, VTensorType) and t.rank == 4 and t.element is f32)
     if x is None:
@@ -241,4 +241,6 @@ INPUTS = [VTensorType((1, 2, 3, 3), f32)]
 @with_examples()
 def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[convolution_and_norm], inputs=INPUTS)
-    assert_preserves("fuse-conv-bn", programs=programs, examples=examples, promise=Promise.ROUNDING, changed=1 / 3)
+    assert_preserves(
+        "fuse-conv-bn", programs=programs, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=1 / 3
+    )

@@ -18,7 +18,7 @@ from tx8ir.core import Builder, FunctionType, Operation, Program, TensorType, Va
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.passes import PassManager
 from tx8ir.rewriting.subgraphs import is_convex
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "fuse-elementwise"
@@ -120,7 +120,7 @@ def test_what_only_a_later_fusion_uses_joins_that_one(build) -> None:
 
 
 def test_what_stands_between_moves_and_effects_keep_their_order(build, run, names, assert_same) -> None:
-    """The reshape of tanh stands before exp, and has to stand behind the fusion."""
+    """The reshape of tanh stands before exp, and has to stand after the fusion."""
 
     def body(x: Value, storage: Value) -> Any:
         y = pd.tanh(x)
@@ -369,4 +369,6 @@ THERE_AND_BACK = f"{PASS},inline-fusions"
 @pytest.mark.parametrize(("pipeline", "changed"), [(PASS, 2 / 3), (DOWN, 2 / 3), (BESIDE, 1 / 3), (THERE_AND_BACK, 0)])
 def test_generated_programs_keep_their_bits(pipeline: str, changed: float, examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[chain], inputs=INPUTS)
-    assert_preserves(pipeline, programs=programs, examples=examples, promise=Promise.BITS, changed=changed)
+    assert_preserves(
+        pipeline, programs=programs, examples=examples, guarantee=NumericGuarantee.BITWISE, changed=changed
+    )

@@ -14,7 +14,7 @@ from support.examples import with_examples
 from tx8ir.core import Builder, TensorType, Value, VTensorType, bf16, f16, f32
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.interpreter import evaluate
-from tx8ir.testing import Promise, assert_preserves, check, ulp
+from tx8ir.testing import NumericGuarantee, assert_preserves, check, ulp
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 IMAGE = VTensorType((2, 3, 4, 5), f32)
@@ -152,11 +152,13 @@ INPUTS = [VTensorType((1, 2, 3, 3), f32)]
 @with_examples()
 def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[normalisation], inputs=INPUTS)
-    assert_preserves("unfuse-bn", programs=programs, examples=examples, promise=Promise.VALUES, changed=1 / 3)
+    assert_preserves(
+        "unfuse-bn", programs=programs, examples=examples, guarantee=NumericGuarantee.VALUES, changed=1 / 3
+    )
 
 
 def test_a_factor_that_vanishes_in_the_format_stays_where_it_is(build, run, names) -> None:
-    """Infinity times 0 is no number, and infinity times 1e-15 is."""
+    """Infinity times 0 is not a number, and infinity times 1e-15 is."""
     program = build(
         lambda x: norm(x, kind=f16, epsilon=1e30), VTensorType((1, 3, 1, 1), f16), weights=weights(kind=f16)
     )

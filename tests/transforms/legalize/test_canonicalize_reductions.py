@@ -10,7 +10,7 @@ import pytest
 from support.examples import with_examples
 from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType, bf16, f32, i1, i32, i64, parse
 from tx8ir.dialects import pd
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "canonicalize-reductions"
@@ -154,4 +154,4 @@ INPUTS += [TensorType((2, 3, 2), f32)]
 @with_examples()
 def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[reduction], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=1 / 2)
+    assert_preserves(PASS, programs=programs, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=1 / 2)

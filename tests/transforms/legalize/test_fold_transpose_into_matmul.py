@@ -11,7 +11,7 @@ import pytest
 from support.examples import with_examples
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f32, i32, parse
 from tx8ir.dialects import pd
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "fold-transpose-into-matmul"
@@ -96,7 +96,7 @@ CASES: list[tuple[str, str, tuple[VTensorType, ...], Callable[..., Any], list[st
         ["pd.matmul", "pd.transpose"],
     ),
     (
-        "behind, with a transpose that moves rows in front of batches",
+        "behind, with a transpose that moves rows before batches",
         "transpose_of_matmul",
         (f(2, 4, 5, 3), f(3, 2)),
         lambda x, y: t(pd.matmul(x, y), 0, 3, 1, 2),
@@ -127,7 +127,9 @@ def test_a_transpose_becomes_a_flag(build, run, names, name: str, kinds, body, l
     assert run(program, PASS).stages[0].statistics == {name: 1}
     assert names(program) == left
     whole = {argument: np.round(array) for argument, array in check_inputs(before).items()}
-    assert check(before, PASS, inputs=whole, promise=Promise.BITS).passed  # small whole numbers: sums are exact
+    assert check(
+        before, PASS, inputs=whole, guarantee=NumericGuarantee.BITWISE
+    ).passed  # small whole numbers: sums are exact
     text = str(program)
     assert run(program, PASS).stages[0].statistics == {}
     assert str(program) == text
@@ -172,13 +174,13 @@ def kept_product(x: Value, y: Value) -> Any:
     ids=[
         "a transpose with another reader",
         "a product with another reader",
-        "batch axes exchanged behind",
-        "batches made columns behind",
-        "batch axes exchanged in front",
+        "batch axes exchanged after",
+        "batches made columns after",
+        "batch axes exchanged before",
         "a vector",
         "a reshape of matrices",
-        "a view of storage in front",
-        "a view of storage behind",
+        "a view of storage before",
+        "a view of storage after",
     ],
 )
 def test_what_stays(build, run, kinds, body) -> None:
@@ -292,4 +294,4 @@ INPUTS += [TensorType((2, 3), f32)]
 @with_examples()
 def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[product], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=1 / 3)
+    assert_preserves(PASS, programs=programs, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=1 / 3)

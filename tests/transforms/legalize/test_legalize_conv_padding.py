@@ -12,7 +12,7 @@ from support.examples import with_examples
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i8, i32, parse, ui8
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassError, PassManager
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "legalize-conv-padding"
@@ -72,7 +72,7 @@ def test_what_a_convolution_keeps(
     assert (window(program).padding_algorithm, window(program).paddings) == ("EXPLICIT", paddings)
     whole = (0, 0, 0, 0, *frame) if layout == "NCHW" else (0, 0, *frame, 0, 0)
     assert frames(program) == ([(whole, 0.0)] if frame else [])
-    assert check(before, name, promise=Promise.BITS).passed
+    assert check(before, name, guarantee=NumericGuarantee.BITWISE).passed
     text = str(program)
     assert run(program, name).stages[0].statistics == {}
     assert str(program) == text
@@ -107,7 +107,7 @@ def test_what_surrounds_a_pooled_image(build, run, element, attributes: dict[str
     else:
         assert frames(program) == [((0, 0, 0, 0, 1, 0, 0, 2), number)]
         assert window(program).paddings == (1, 0)
-        assert check(before, name, promise=Promise.BITS).passed
+        assert check(before, name, guarantee=NumericGuarantee.BITWISE).passed
 
 
 def test_every_kind_of_convolution_and_other_attributes_stay(build, run) -> None:
@@ -119,7 +119,7 @@ def test_every_kind_of_convolution_and_other_attributes_stay(build, run) -> None
     before = program.clone()
     name = f"{PASS}{{max-pad=2}}"
     assert run(program, name).stages[0].statistics == {"explicit_padding": 2}
-    assert check(before, name, promise=Promise.BITS).passed
+    assert check(before, name, guarantee=NumericGuarantee.BITWISE).passed
 
 
 def test_a_tensor_is_padded_as_it_is_when_the_convolution_reads_it(build, run, names) -> None:
@@ -132,7 +132,7 @@ def test_a_tensor_is_padded_as_it_is_when_the_convolution_reads_it(build, run, n
     before = program.clone()
     run(program, f"{PASS}{{max-pad=1}}")
     assert names(program)[1:] == ["pd.pad", "pd.conv2d", "pd.relu_"]
-    assert check(before, f"{PASS}{{max-pad=1}}", promise=Promise.BITS).passed
+    assert check(before, f"{PASS}{{max-pad=1}}", guarantee=NumericGuarantee.BITWISE).passed
 
 
 def test_a_limit_below_nothing_is_refused() -> None:
@@ -201,4 +201,4 @@ LIMITED = f"{PASS}{{max-pad=1,symmetric=true}}"
 @with_examples()
 def test_generated_programs_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[windows], inputs=INPUTS)
-    assert_preserves(LIMITED, programs=programs, examples=examples, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(LIMITED, programs=programs, examples=examples, guarantee=NumericGuarantee.BITWISE, changed=2 / 3)

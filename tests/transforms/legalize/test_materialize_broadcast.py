@@ -14,7 +14,7 @@ from tx8ir.dialects import builtin, pd
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassManager
 from tx8ir.rewriting.provenance import provenance
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, NUMBERS, Writer, ranked, tensor_programs
 
 PASS = "materialize-broadcast"
@@ -165,7 +165,7 @@ INPUTS += [VTensorType((1, 2, 3), i32)]
 @with_examples()
 def test_generated_programs_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[broadcast], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.BITS, changed=2 / 3)
+    assert_preserves(PASS, programs=programs, examples=examples, guarantee=NumericGuarantee.BITWISE, changed=2 / 3)
 
 
 @pytest.mark.parametrize("pipeline", ["materialize-broadcast", "canonicalize", "prepare"])

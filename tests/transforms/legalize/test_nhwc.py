@@ -153,7 +153,7 @@ def test_another_feature_map_in_nchw_stops_a_transpose(build, run, assert_same) 
     program = build(lambda x, z: pd.add(conv(x, "w0"), z), IMAGE, VTensorType((2, 4, 8, 6), f32), weights=WEIGHTS)
     before = program.clone()
     run(program, "nhwc")
-    assert transposes(program) == last()  # in front of the add, which stays NCHW
+    assert transposes(program) == last()  # before the add, which stays NCHW
     assert_same(before, program)
 
 

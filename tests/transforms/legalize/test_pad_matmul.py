@@ -13,7 +13,7 @@ from tx8ir.core import DYNAMIC, Builder, Program, TensorType, Value, VTensorType
 from tx8ir.dialects import pd
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError, PassManager
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "pad-matmul"
@@ -70,7 +70,7 @@ def test_products_of_whole_blocks_keep_every_sum(build, run, names, x, y, flags,
     assert product(program) == shapes
     assert names(program) == [f"pd.{name}" for name in left]
     for seed in range(5):
-        result = check(before, SMALL, inputs=inputs_of(before, seed), promise=Promise.VALUES)
+        result = check(before, SMALL, inputs=inputs_of(before, seed), guarantee=NumericGuarantee.VALUES)
         assert result.passed, str(result)
     text = str(program)
     assert run(program, SMALL).stages[0].statistics == {}
@@ -183,4 +183,4 @@ INPUTS += [TensorType((3, 3), f32)]
 @with_examples()
 def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[matmul], inputs=INPUTS)
-    assert_preserves(SMALL, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=2 / 3)
+    assert_preserves(SMALL, programs=programs, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=2 / 3)

@@ -15,7 +15,7 @@ from tx8ir.core import Builder, Program, RankedTensor, TensorType, Value, VTenso
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.conv import ConvolutionOp
 from tx8ir.passes import PassError, PassManager
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms.legalize.split_large_ops import pieces
 
@@ -112,7 +112,7 @@ def test_pieces_of_joins_and_products(build, run, inputs, body, counts: dict[str
     assert run(program, SMALL).stages[0].statistics == {what: n for what, n in counts.items() if n}
     assert_within_limits(program)
     for seed in range(3):
-        result = check(before, SMALL, inputs=small_numbers(before, seed), promise=Promise.BITS)
+        result = check(before, SMALL, inputs=small_numbers(before, seed), guarantee=NumericGuarantee.BITWISE)
         assert result.passed, str(result)
     text = str(program)
     assert run(program, SMALL).stages[0].statistics == {}
@@ -195,7 +195,7 @@ def test_pieces_of_convolutions(build, run, shapes, body, counts: dict[str, int]
     assert run(program, name).stages[0].statistics == counts
     assert_within_limits(program, operands=64)
     for seed in range(3):
-        result = check(before, name, inputs=small_numbers(before, seed), promise=Promise.VALUES)
+        result = check(before, name, inputs=small_numbers(before, seed), guarantee=NumericGuarantee.VALUES)
         assert result.passed, str(result)
     text = str(program)
     assert run(program, name).stages[0].statistics == {}
@@ -215,7 +215,7 @@ def test_partial_sums_of_narrow_formats_are_kept_in_fp32(build, run, what: str, 
     assert len(kinds(program, pd.AddOp)) == 9
     rng = np.random.default_rng(0)
     inputs = {n: rng.standard_normal(kind.shape).astype(kind.element.dtype) for n, kind in before.inputs.items()}
-    assert check(before, name, inputs=inputs, promise=Promise.ROUNDING).passed
+    assert check(before, name, inputs=inputs, guarantee=NumericGuarantee.ROUNDING).passed
 
 
 @pytest.mark.parametrize(
@@ -338,11 +338,15 @@ TINY = f"{PASS}{{max-operands=3,max-extent=4,max-channels=2}}"
 def test_generated_joins_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[joins], inputs=INPUTS[:2])
     assert_preserves(
-        f"{PASS}{{max-operands=3}}", programs=programs, examples=examples, promise=Promise.BITS, changed=2 / 3
+        f"{PASS}{{max-operands=3}}",
+        programs=programs,
+        examples=examples,
+        guarantee=NumericGuarantee.BITWISE,
+        changed=2 / 3,
     )
 
 
 @with_examples()
 def test_generated_products_keep_their_values(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[products], inputs=INPUTS)
-    assert_preserves(TINY, programs=programs, examples=examples, promise=Promise.ROUNDING, changed=2 / 3)
+    assert_preserves(TINY, programs=programs, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=2 / 3)

@@ -19,7 +19,7 @@ from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError, PassManager
-from tx8ir.testing import Promise, assert_preserves, check, ulp
+from tx8ir.testing import NumericGuarantee, assert_preserves, check, ulp
 from tx8ir.testing.chip.differential import RATIO, ULPS
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms.precision.auto_mixed_precision import ALLOW, DENY, INFER, usual_list
@@ -341,4 +341,4 @@ INPUTS = [VTensorType((2, 3), f32), TensorType((2, 2), f32)]
 @with_examples()
 def test_generated_programs_keep_their_values(examples: int) -> None:
     programs = tensor_programs(FEATURES, steps=[product], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.FORMATS, changed=9 / 10)
+    assert_preserves(PASS, programs=programs, examples=examples, guarantee=NumericGuarantee.FORMATS, changed=9 / 10)

@@ -35,7 +35,7 @@ from tx8ir.dialects import builtin, pd, scf
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError
 from tx8ir.rewriting.type_conversion import TypeConverter
-from tx8ir.testing import Promise, assert_preserves
+from tx8ir.testing import NumericGuarantee, assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 
 PASS = "convert-element-types"
@@ -272,7 +272,7 @@ def test_a_list_of_storage_cannot_change(build, run) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("replace=[f64]", "'f64' is no replacement; expected an old and a new element type, as in f64:f32"),
+        ("replace=[f64]", "'f64' is not a replacement; expected an old and a new element type, as in f64:f32"),
         ('replace=["f64:f33"]', "'f64:f33': there is no element type 'f33'"),
         ('replace=["f64:f64"]', "'f64:f64' replaces f64 by f64"),
         ('replace=["f64:f32","f64:bf16"]', "'f64:bf16' replaces f64 by bf16 and by f32"),
@@ -416,7 +416,7 @@ def test_generated_programs_keep_their_bits_in_wider_formats(examples: int) -> N
         f"{PASS}{{replace=[],compute=[{COMPUTE}]}}",
         programs=programs,
         examples=examples,
-        promise=Promise.BITS,
+        guarantee=NumericGuarantee.BITWISE,
         changed=2 / 3,
     )
 
@@ -425,11 +425,15 @@ def test_generated_programs_keep_their_bits_in_wider_formats(examples: int) -> N
 def test_generated_programs_with_storage_keep_their_values(examples: int) -> None:
     features = attrs.evolve(EVERYTHING, parameters=False, sums=True)
     programs = tensor_programs(features, steps=[exponential], inputs=NARROW)
-    assert_preserves(WIDEN % "true", programs=programs, examples=examples, promise=Promise.FORMATS, changed=2 / 3)
+    assert_preserves(
+        WIDEN % "true", programs=programs, examples=examples, guarantee=NumericGuarantee.FORMATS, changed=2 / 3
+    )
 
 
 @with_examples()
 def test_generated_programs_with_parameters_keep_their_values(examples: int) -> None:
     features = attrs.evolve(EVERYTHING, aliases=False, sums=True)
     programs = tensor_programs(features, steps=[exponential], inputs=NARROW[:1])
-    assert_preserves(WIDEN % "false", programs=programs, examples=examples, promise=Promise.FORMATS, changed=2 / 3)
+    assert_preserves(
+        WIDEN % "false", programs=programs, examples=examples, guarantee=NumericGuarantee.FORMATS, changed=2 / 3
+    )

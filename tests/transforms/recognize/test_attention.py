@@ -20,7 +20,7 @@ from tx8ir.frontends import onnx
 from tx8ir.interpreter import evaluate
 from tx8ir.rewriting.declarative.explain import explain
 from tx8ir.rewriting.provenance import provenance
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 from tx8ir.testing.programs.exporter_forms import Forms, by_number, leave
 from tx8ir.transforms.recognize.attention import attention
@@ -370,4 +370,4 @@ PROGRAMS = tensor_programs(attrs.evolve(EVERYTHING, parameters=False), max_ops=8
 
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)

@@ -28,7 +28,7 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin, pd
 from tx8ir.rewriting.declarative.explain import explain
 from tx8ir.rewriting.provenance import provenance
-from tx8ir.testing import Promise, assert_preserves
+from tx8ir.testing import NumericGuarantee, assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.testing.programs.exporter_forms import Forms, by_number, leave
 from tx8ir.transforms.recognize.gelu import gelu_erf, gelu_tanh
@@ -233,4 +233,4 @@ PROGRAMS = tensor_programs(
 
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)

@@ -13,7 +13,7 @@ from support.examples import with_examples
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.rewriting.declarative.explain import explain
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.testing.programs.exporter_forms import Forms, by_number, leave
 from tx8ir.transforms.recognize.layer_norm import layer_norm, layer_norm_bias, layer_norm_scale
@@ -155,7 +155,7 @@ NEAR_MISSES: dict[str, tuple[Any, Callable[..., Any], str]] = {
     "the mean of another value": (T, lambda x: plain(x, of=pd.exp(x).out), "'x': expected the same value in both"),
     "a fourth moment": (T, lambda x: plain(x, power=4.0), "attribute 'y': expected 2.0, found 4.0"),
     "a cubic root": (T, lambda x: plain(x, root=1 / 3), "attribute 'y': expected 0.5, found 0.3333333333333333"),
-    "epsilon behind the root": (T, epsilon_outside, "kind: expected pd.sqrt, found pd.scale"),
+    "epsilon after the root": (T, epsilon_outside, "kind: expected pd.sqrt, found pd.scale"),
     "a difference of squares": (T, difference_of_squares, "found pd.subtract"),
     "a used variance": (T, used, "expected inner values that nothing else uses, found a use of pd.mean by pd.log"),
     "storage": (TensorType(T.shape, f32), plain, "expected values (vtensors) only, found !pd.tensor<2x3x4xf32>"),
@@ -277,4 +277,4 @@ PROGRAMS = tensor_programs(
 
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)

@@ -13,7 +13,7 @@ from support.examples import with_examples
 from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.rewriting.declarative.explain import explain
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.testing.programs.exporter_forms import Forms, by_number, leave
 from tx8ir.transforms.recognize.rms_norm import rms_norm, rms_norm_scale
@@ -186,4 +186,4 @@ PROGRAMS = tensor_programs(
 
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
-    assert_preserves(PASS, programs=PROGRAMS, examples=examples, promise=Promise.ROUNDING, changed=9 / 10)
+    assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)

@@ -19,7 +19,7 @@ from tx8ir.testing.programs.views import tensor_view
 from tx8ir.testing.programs.writer import Writer
 
 Golden = Callable[[str, str], None]
-ALIASES = "to-value-semantics,fold-copies"
+ALIASES = "to-value-semantics,copy-elision"
 T, V = "!pd.tensor<2x3xf32>", "!pd.vtensor<2x3xf32>"
 C, I = "!pd.vtensor<i1>", "!pd.vtensor<i32>"  # noqa: E741  (a type, as T, V and C are)
 
@@ -131,7 +131,7 @@ def test_before_and_after(golden: Golden, name: str) -> None:
     assert_preserves(ALIASES, program, inputs=inputs if name == "loop" else None)
     PassManager.parse("to-value-semantics").run(program)
     golden(str(program), f"transforms/aliases/blocks_{name}_to-value-semantics.mlir")
-    PassManager.parse("fold-copies").run(program)
+    PassManager.parse("copy-elision").run(program)
     golden(str(program), f"transforms/aliases/blocks_{name}_{ALIASES.replace(',', '_')}.mlir")
 
 
@@ -155,7 +155,7 @@ def test_what_a_call_gives_is_a_tensor_and_all_else_are_vtensors() -> None:
 
 
 def test_an_argument_that_no_use_needs_is_not_added() -> None:
-    """The storage is written on both ways to the join and not read behind it."""
+    """The storage is written on both ways to the join and not read after it."""
     text = f"""module {{ func.func @main(%v: {V}, %c: {C}) {{
       %t = "builtin.to_tensor"(%v) : ({V}) -> {T}
       "cf.cond_br"(%c) [^left, ^right] {{operandSegmentSizes = array<i64: 1, 0, 0>}} : ({C}) -> ()
@@ -221,7 +221,7 @@ def test_storage_with_two_names_at_a_time_stays_written(name: str) -> None:
     assert any(op.name == "pd.assign_" for op in program.main.walk())
 
 
-@pytest.mark.parametrize("name", ["to-value-semantics", "fold-copies", "to-inplace"])
+@pytest.mark.parametrize("name", ["to-value-semantics", "copy-elision", "to-inplace"])
 def test_programs_of_vtensors_stay_as_they_are(name: str) -> None:
     programs: list[Program] = []
     for_each_program(tensor_programs(VALUES), 30, programs.append)
@@ -266,7 +266,7 @@ def test_programs_of_blocks_keep_their_answers(pipeline: str, examples: int) -> 
 
 
 @with_examples()
-@pytest.mark.parametrize("name", ["to-value-semantics", "fold-copies", "to-inplace"])
+@pytest.mark.parametrize("name", ["to-value-semantics", "copy-elision", "to-inplace"])
 def test_a_second_run_changes_nothing(
     name: str, twice: Callable[[str], Callable[[Program], None]], examples: int
 ) -> None:
@@ -281,8 +281,8 @@ def test_a_copy_of_what_is_never_written_is_known_when_it_is_read() -> None:
       %w = "pd.fill_"(%t) {{value = 1.0 : f64}} : ({T}) -> {T}
       return %before, %w : {V}, {T}
     }} }}""")
-    assert_preserves("fold-copies", program)
-    PassManager.parse("fold-copies").run(program)
+    assert_preserves("copy-elision", program)
+    PassManager.parse("copy-elision").run(program)
     assert [op.name for op in program.main.body.block] == [
         "builtin.to_vtensor",
         "builtin.to_tensor",

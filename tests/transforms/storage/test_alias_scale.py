@@ -16,7 +16,7 @@ from tx8ir.analysis import AliasAnalysis
 from tx8ir.core import Program
 from tx8ir.passes import PassManager
 
-PASSES = "to-value-semantics,fold-copies,to-inplace"
+PASSES = "to-value-semantics,copy-elision,to-inplace"
 
 
 def _benchmark() -> ModuleType:
@@ -52,7 +52,7 @@ def test_the_result_grows_with_the_program(name: str) -> None:
 @pytest.mark.parametrize("name", ["network", "views", "writes", "nest", "lists", "carried", "moved", "blocks"])
 def test_only_vtensors_are_left(name: str) -> None:
     program = BENCHMARK.program_of(BENCHMARK.WORKLOADS[name], 200)
-    PassManager.parse("to-value-semantics,fold-copies").run(program)
+    PassManager.parse("to-value-semantics,copy-elision").run(program)
     left = {
         op.name for op in program.main.walk() if "!pd.tensor" in str([str(v.type) for v in (*op.operands, *op.results)])
     }

@@ -61,7 +61,7 @@ def assert_same(before: dict[str, NDArray[np.generic]], after: dict[str, NDArray
 def test_conv_batch_norm_relu_in_place_ends_as_one_fused_operation(golden: Golden) -> None:
     program = network()
     expected = state(program)
-    for name in ("to-value-semantics", "fold-copies", "fuse-conv-bn", "fuse-conv-activation", "dce"):
+    for name in ("to-value-semantics", "copy-elision", "fuse-conv-bn", "fuse-conv-activation", "dce"):
         PassManager.parse(name).run(program)
     names = [op.name for op in program.main.body.block if op.name.startswith("pd.")]
     assert names == ["pd.fused_conv2d_add_act"]
@@ -75,7 +75,7 @@ def test_conv_batch_norm_relu_in_place_becomes_one_operation_step_by_step(golden
     program = network()
     expected = state(program)
     for number, name in enumerate(
-        ["to-value-semantics", "fold-copies", "fuse-conv-bn", "fuse-conv-activation"], start=1
+        ["to-value-semantics", "copy-elision", "fuse-conv-bn", "fuse-conv-activation"], start=1
     ):
         PassManager.parse(name).run(program)
         found = state(program)
@@ -91,7 +91,7 @@ def test_conv_batch_norm_relu_in_place_becomes_one_operation_step_by_step(golden
 def test_without_fusion_the_network_may_work_in_place_again(golden: Golden) -> None:
     program = network()
     expected = state(program)
-    PassManager.parse("to-value-semantics,fold-copies,to-inplace").run(program)
+    PassManager.parse("to-value-semantics,copy-elision,to-inplace").run(program)
     assert_same(expected, state(program))
     golden(str(program), "transforms/aliases/conv_bn_relu_in_place_again.mlir")
 
@@ -150,8 +150,8 @@ TRAINED = """module {
 
 @pytest.mark.parametrize(("name", "text"), [("view", VIEW), ("loop", LOOP), ("trained", TRAINED)])
 def test_each_pass_before_and_after(golden: Golden, name: str, text: str) -> None:
-    for passes in ("to-value-semantics", "fold-copies", "to-value-semantics,fold-copies", "to-inplace",
-                   "to-value-semantics,fold-copies,to-inplace"):  # fmt: skip
+    for passes in ("to-value-semantics", "copy-elision", "to-value-semantics,copy-elision", "to-inplace",
+                   "to-value-semantics,copy-elision,to-inplace"):  # fmt: skip
         program = parse(text)
         if name == "trained":
             program.weights.add("w", np.array([1.0, -2.0], np.float32), is_mutable=True)
@@ -165,7 +165,7 @@ def test_each_pass_before_and_after(golden: Golden, name: str, text: str) -> Non
 @pytest.mark.parametrize("text", [NETWORK, VIEW, LOOP])
 def test_a_network_that_writes_nothing_visible_has_only_vtensors_but_at_its_boundary(text: str) -> None:
     program = parse(text)
-    PassManager.parse("to-value-semantics,fold-copies").run(program)
+    PassManager.parse("to-value-semantics,copy-elision").run(program)
     for op in program.main.walk():
         if op.name == "func.func":
             continue
@@ -183,13 +183,13 @@ def test_tensors_that_go_through_a_list_become_values_too() -> None:
       %x = "builtin.to_vtensor"(%t) : (!pd.tensor<2xf32>) -> !pd.vtensor<2xf32>
       return %x : !pd.vtensor<2xf32>
     } }""")  # noqa: E501
-    PassManager.parse("to-value-semantics,fold-copies").run(program)
+    PassManager.parse("to-value-semantics,copy-elision").run(program)
     assert [op.name for op in program.main.body.block] == ["pd.relu", "func.return"]
 
 
 # --- wrong answers known from elsewhere ----------------------------------------------------------------------------
 
-ALL = "to-value-semantics,fold-copies,canonicalize,fuse-conv-bn,constant-fold,cse,dce,to-inplace"
+ALL = "to-value-semantics,copy-elision,canonicalize,fuse-conv-bn,constant-fold,cse,dce,to-inplace"
 EACH = [*ALL.split(","), ALL]
 
 
@@ -324,6 +324,6 @@ VIEW_OF_A_CARRIED_TENSOR_AS_CONDITION = """module {
 def test_a_condition_that_views_a_carried_tensor_becomes_a_value_with_it() -> None:
     program = parse(VIEW_OF_A_CARRIED_TENSOR_AS_CONDITION)
     program.verify()
-    PassManager.parse("fold-copies").run(program)
+    PassManager.parse("copy-elision").run(program)
     branch = next(op for op in program.module.walk() if op.name == "scf.if")
     assert str(branch.operands[0].type) == "!pd.vtensor<i1>"

@@ -11,7 +11,7 @@ import pytest
 from support.examples import with_examples
 from tx8ir.core import Builder, Program, TensorType, Value, VTensorType, bf16, f16, f32, i1, i32, parse
 from tx8ir.dialects import builtin, pd
-from tx8ir.testing import Promise, assert_preserves, check
+from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 
 PASS = "remove-dead-buffers"
@@ -86,7 +86,7 @@ def test_a_buffer_that_nobody_reads_goes(build, run, names, kind, body, counts: 
     before = program.clone()
     assert run(program, PASS).stages[0].statistics == counts
     assert names(program) == []
-    assert check(before, PASS, promise=Promise.BITS).passed
+    assert check(before, PASS, guarantee=NumericGuarantee.BITWISE).passed
     assert run(program, PASS).stages[0].statistics == {}
 
 
@@ -208,7 +208,7 @@ def test_the_text_before_and_after(run, golden) -> None:
     before = str(program)
     assert run(program, PASS).stages[0].statistics == {"buffers": 2, "writes": 3}
     golden(f"// before\n{before}\n\n// {PASS}\n{program}", "transforms/remove-dead-buffers.mlir")
-    assert check(parse(TEXT), PASS, promise=Promise.BITS).passed
+    assert check(parse(TEXT), PASS, guarantee=NumericGuarantee.BITWISE).passed
 
 
 LOOP = """
@@ -278,4 +278,4 @@ INPUTS = [VTensorType((2, 3), f32), TensorType((2,), f16), VTensorType((2, 2), b
 @with_examples()
 def test_generated_programs_keep_their_bits(examples: int) -> None:
     programs = tensor_programs(EVERYTHING, steps=[scratch], inputs=INPUTS)
-    assert_preserves(PASS, programs=programs, examples=examples, promise=Promise.BITS, changed=1 / 2)
+    assert_preserves(PASS, programs=programs, examples=examples, guarantee=NumericGuarantee.BITWISE, changed=1 / 2)

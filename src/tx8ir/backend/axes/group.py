@@ -357,7 +357,7 @@ def _telling(names: Sequence[str]) -> str:
 
 
 def _unique(name: str, taken: set[str]) -> str:
-    """`name`, with a number behind it where it is taken."""
+    """`name`, with a number after it where it is taken."""
     found = next(n for n in itertools.chain([name], (f"{name}{i}" for i in itertools.count(2))) if n not in taken)
     taken.add(found)
     return found

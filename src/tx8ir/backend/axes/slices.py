@@ -32,7 +32,7 @@ class OpSlices:
 
 
 def read(access: Access, part: Box) -> TensorSlice:
-    """The slice of a tensor that a part stands for. Raises `CutError` where it is no box."""
+    """The slice of a tensor that a part stands for. Raises `CutError` where it is not a box."""
     intervals = [dimension.read(part) for dimension in access]
     return TensorSlice(
         _box(intervals),

@@ -8,7 +8,7 @@ from typing import cast
 import attrs
 
 from tx8ir.backend.oplib.costs import instruction_class
-from tx8ir.backend.oplib.kernel import FieldValue, Instruction
+from tx8ir.backend.oplib.kernel import FieldValue, InstructionDraft
 from tx8ir.core import Location, Operation, at_location
 from tx8ir.dialects import tx8
 
@@ -20,7 +20,7 @@ class Stream:
     """The instructions of one phase (a load, an op's kernel, a store) on a class of tiles."""
 
     tiles: tuple[int, ...]
-    instructions: Sequence[Instruction]
+    instructions: Sequence[InstructionDraft]
 
 
 def emit_streams(streams: Sequence[Stream], source: tx8.Source, location: Location) -> int:
@@ -32,7 +32,7 @@ def emit_streams(streams: Sequence[Stream], source: tx8.Source, location: Locati
     made = 0
     longest = max((len(s.instructions) for s in streams), default=0)
     for position in range(longest):
-        merged: dict[object, list[tuple[tuple[int, ...], Instruction]]] = {}
+        merged: dict[object, list[tuple[tuple[int, ...], InstructionDraft]]] = {}
         for stream in streams:
             if position < len(stream.instructions):
                 instruction = stream.instructions[position]
@@ -43,7 +43,7 @@ def emit_streams(streams: Sequence[Stream], source: tx8.Source, location: Locati
     return made
 
 
-def _uniform_part(instruction: Instruction) -> object:
+def _uniform_part(instruction: InstructionDraft) -> object:
     """What instructions must have in common to be one operation: everything but addresses that differ between tiles."""
     addresses = instruction_class(instruction.name).address_fields()
     fields = tuple(
@@ -53,7 +53,7 @@ def _uniform_part(instruction: Instruction) -> object:
     return instruction.name, fields
 
 
-def _build(parts: Sequence[tuple[tuple[int, ...], Instruction]], source: tx8.Source, location: Location) -> None:
+def _build(parts: Sequence[tuple[tuple[int, ...], InstructionDraft]], source: tx8.Source, location: Location) -> None:
     rows = sorted((tile, number, part) for part, (tiles, _) in enumerate(parts) for number, tile in enumerate(tiles))
     first = parts[0][1]
     cls = instruction_class(first.name)

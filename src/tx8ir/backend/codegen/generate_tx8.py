@@ -29,7 +29,7 @@ class GenerateTx8(Pass):
 
     The target of the module becomes that of the program. Every constant, input and result gets a DDR segment, the
     variables share one (`scratch`). The program's public names become `tx8.input` and `tx8.output`. A group's
-    instructions follow those of the groups before it; a barrier stands behind a group with `need_barrier` when
+    instructions follow those of the groups before it; a barrier stands after a group with `need_barrier` when
     instructions follow, but the next group's loads of constants come before it: they need no other tile's results.
     Groups that alias DDR give no instruction.
 

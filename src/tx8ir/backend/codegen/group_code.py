@@ -11,7 +11,7 @@ from tx8ir.backend.codegen.emission import Stream, emit_streams
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, region_tiles, shape_of
 from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.kernel import Instruction
+from tx8ir.backend.oplib.kernel import InstructionDraft
 from tx8ir.backend.schedule.annotations import read_scratch, read_spm_addresses, read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp
 from tx8ir.backend.schedule.steps import GroupSteps, step_buffer
@@ -132,13 +132,16 @@ class GroupCode:
         return tuple(structures)
 
     def _phase(
-        self, classes: Sequence[_TileClass], op: Operation, instructions: Callable[[_TileClass], Sequence[Instruction]]
+        self,
+        classes: Sequence[_TileClass],
+        op: Operation,
+        instructions: Callable[[_TileClass], Sequence[InstructionDraft]],
     ) -> int:
         streams = [Stream(c.tiles, instructions(c)) for c in classes]
         source = tx8.Source(self.group.group_id, op.name.removeprefix("tx8be."), op.location.name or None)
         return emit_streams(streams, source, op.location)
 
-    def _load(self, position: int, address: int, tiles: _TileClass) -> list[Instruction]:
+    def _load(self, position: int, address: int, tiles: _TileClass) -> list[InstructionDraft]:
         transfers = self._moved(position, tiles)
         if not transfers:
             return []
@@ -149,7 +152,7 @@ class GroupCode:
         """The transfer of one value on every tile."""
         return [self.body.transfer(position, box) for box in tiles.boxes(position)]
 
-    def _compute(self, number: int, placed: Sequence[int], tiles: _TileClass) -> list[Instruction]:
+    def _compute(self, number: int, placed: Sequence[int], tiles: _TileClass) -> list[InstructionDraft]:
         body = self.body
         if tiles.first.boxes[len(body.loads) + number] is None:
             return []
@@ -167,7 +170,7 @@ class GroupCode:
             )
         return kernel.instructions
 
-    def _store(self, placed: Sequence[int], tiles: _TileClass) -> list[Instruction]:
+    def _store(self, placed: Sequence[int], tiles: _TileClass) -> list[InstructionDraft]:
         position = self.body.index[self.body.stored]
         part = self.body.slice_tensor(position, tiles.first, placed[position])
         _check_layout(self.body.store.y, self.body.stored, self.body.store)

@@ -27,7 +27,7 @@ class _Load:
 @register_pass
 @attrs.frozen
 class LoadConstants(Pass):
-    """Turns every `Constant` into one `LoadConst` per use, placed in front of its user.
+    """Turns every `Constant` into one `LoadConst` per use, placed before its user.
 
     A `ChannelNorm` of a constant is absorbed: the data is stored in the layout it makes. Each (variable, layout) pair
     is stored once under one `id`, and all loads of an id have that layout in `dev_info`. Ids count from 0: constants

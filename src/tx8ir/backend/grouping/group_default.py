@@ -135,7 +135,7 @@ def _moves_along(producer: Operation, inside: set[Operation]) -> bool:
 
 
 def copy_group(value: Value, before: Operation, group_id: int) -> Value:
-    """A group in front of `before` that returns `value` (an input or a constant) as it is; gives the group's result."""
+    """A group before `before` that returns `value` (an input or a constant) as it is; gives the group's result."""
     producer = value.defining_op
     constant = producer if producer is not None and is_constant(producer) else None
     body = Block([] if constant is not None else [value.type])

@@ -17,7 +17,7 @@ from tx8ir.passes import Pass, register_pass
 @register_pass
 @attrs.frozen
 class GroupLoadStore(Pass):
-    """Inserts `LoadVar` behind block arguments and `StoreVar` in front of results, and sets `group_tag`.
+    """Inserts `LoadVar` after block arguments and `StoreVar` before results, and sets `group_tag`.
 
     An argument gets one `LoadVar`, which all operands that need a load (`need_load` bit) read; a result whose op has
     its `need_store` bit set is returned through a `StoreVar`, and so is an argument or a constant that is returned as

@@ -140,7 +140,7 @@ def _converts_free(use: OpOperand, t: VTensorType) -> bool:
 
 
 def _convert(op: BackendOp, value: Value, uses: list[OpOperand], *, to_blocked: bool) -> None:
-    """Insert one `ChannelNorm` of `value` behind `op` and let `uses` read it."""
+    """Insert one `ChannelNorm` of `value` after `op` and let `uses` read it."""
     with Builder.after(op), at_location(op.location):
         norm = tx8be.ChannelNormOp(value, direction=to_blocked, layout_str=op.layout_str)
     set_mem_layout(norm, blocked=to_blocked)

@@ -21,7 +21,7 @@ FEATURES_ONLY = (tx8be.ConvOp, tx8be.PoolOp, tx8be.ReduceOp, tx8be.ReshapeOp)
 
 
 def may_have(value: Value, layout: str) -> bool:
-    """Whether `value` may have this logical layout: the result of an op of `FEATURES_ONLY` is no weights."""
+    """Whether `value` may have this logical layout: the result of an op of `FEATURES_ONLY` is not weights."""
     return layout not in WEIGHT_LAYOUTS or not isinstance(value.defining_op, FEATURES_ONLY)
 
 

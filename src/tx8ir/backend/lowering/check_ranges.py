@@ -107,7 +107,7 @@ def _status(x: Value) -> Value:
     assert isinstance(kind, VTensorType)  # _is_checked
     if not kind.rank:
         x = pd.reshape(x, shape=(1,)).out
-    # 2^31 is no number of f16, but f16 has these powers, and no finite number that is too large.
+    # 2^31 is not a number of f16, but f16 has these powers, and no finite number that is too large.
     for exponent in (-16, -15):
         x = pd.multiply(x, pd.full(shape=(), value=2.0**exponent, dtype=kind.element).out).out
     above = pd.greater_equal(x, pd.full(shape=(), value=1.0, dtype=kind.element).out).out

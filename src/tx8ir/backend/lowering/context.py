@@ -36,7 +36,7 @@ MAX_BYTES = 1 << 26
 UNSUPPORTED = ("f64", "i64", "ui64")
 
 
-class Illegal(Exception):
+class LoweringError(Exception):
     """A rule's answer that this op cannot be lowered; the message says why."""
 
 
@@ -54,10 +54,10 @@ def rule_of(kind: type[Operation]) -> Rule | None:
 
 
 def lower(ctx: Lowering, op: Operation) -> Sequence[Value]:
-    """The results of an op by its rule. Raises `Illegal` when it has none, or the rule says so."""
+    """The results of an op by its rule. Raises `LoweringError` when it has none, or the rule says so."""
     rule = rule_of(type(op))
     if rule is None:
-        raise Illegal(NO_LOWERING)
+        raise LoweringError(NO_LOWERING)
     return rule(ctx, op)
 
 
@@ -65,7 +65,7 @@ def lowers(*kinds: type[Operation]) -> Callable[[Callable[[Lowering, Any], Seque
     """Register the decorated function as the rule of these op classes, and of those derived from them that have none.
 
     A rule takes the context and the op, appends backend ops through the active builder, and returns one value per
-    result, or raises `Illegal`.
+    result, or raises `LoweringError`.
     """
 
     def register(rule: Rule) -> Rule:
@@ -106,7 +106,9 @@ class Lowering:
         return found
 
     def shape(self, value: Value) -> tuple[int, ...]:
-        """The shape of a tensor value of the source program. Raises `Illegal` for another type or a dynamic shape."""
+        """The shape of a tensor value of the source program. Raises `LoweringError` for another type or a dynamic
+        shape.
+        """
         return ranked_type(value).shape
 
     def element(self, value: Value) -> ScalarType:
@@ -129,7 +131,7 @@ class Lowering:
     def variable(self, op: builtin.GetParameterOp) -> Variable:
         """The variable a `get_parameter` reads."""
         if op.parameter not in self.weights:
-            raise Illegal(f"there is no variable {op.parameter!r} in the program's weight store")
+            raise LoweringError(f"there is no variable {op.parameter!r} in the program's weight store")
         return self.weights[op.parameter]
 
     def array(self, value: Value) -> Array:
@@ -141,14 +143,14 @@ class Lowering:
             return op.compute()
         if isinstance(op, builtin.ConstantOp):
             return np.asarray(op.value.value)
-        raise Illegal("the value is not known at compile time")
+        raise LoweringError("the value is not known at compile time")
 
     def scalar(self, value: Value) -> float | None:
-        """The number of a constant with one element that is no bool, else None."""
+        """The number of a constant with one element that is not a bool, else None."""
         return self.splat(value) if ranked_type(value).num_elements == 1 else None
 
     def splat(self, value: Value) -> float | None:
-        """The number that all elements of a constant are that is no bool, else None. O(elements)."""
+        """The number that all elements of a constant are that is not a bool, else None. O(elements)."""
         t = ranked_type(value)
         if not t.num_elements or t.element is i1 or not self.is_constant(value):
             return None
@@ -163,14 +165,14 @@ class Lowering:
         if isinstance(op, builtin.GetParameterOp):
             variable = self.variable(op)
             if variable.is_mutable:
-                raise Illegal(
+                raise LoweringError(
                     f"parameter {op.parameter!r} is mutable: its weight store says so, or a program attached to it may "
                     "write it; the backend compiles inference programs. Give the program a store of its own: "
                     "program.weights = program.weights.copy(); program.recompute_mutability()"
                 )
             return self._constant(op.parameter, ranked_type(value).to_vtensor())
         if not self.is_constant(value):
-            raise Illegal("an operand is made by no op that was lowered")
+            raise LoweringError("an operand is made by no op that was lowered")
         return self.new_constant("constant", self.array(value), ranked_type(value).element)
 
     def new_constant(self, hint: str, array: Array, element: ScalarType) -> Value:
@@ -239,7 +241,7 @@ class Lowering:
         with np.errstate(invalid="ignore", divide="ignore"):
             arrays = evaluate_constants(op, nothing, max_bytes=MAX_BYTES)
         if arrays is None:
-            raise Illegal(f"its results, of operands without elements, take more than {MAX_BYTES} bytes")
+            raise LoweringError(f"its results, of operands without elements, take more than {MAX_BYTES} bytes")
         made = zip(arrays, types, strict=True)
         return [self.new_constant("constant", np.asarray(array), t.element) for array, t in made]
 
@@ -319,14 +321,14 @@ class Lowering:
 
 
 def ranked_type(value: Value) -> RankedTensor:
-    """The tensor type of a source value. Raises `Illegal` for another type or an extent that is dynamic or 0."""
+    """The tensor type of a source value. Raises `LoweringError` for another type or an extent that is dynamic or 0."""
     t = value.type
     if not isinstance(t, RankedTensor):
-        raise Illegal(f"a value has type {t}; expected a tensor")
+        raise LoweringError(f"a value has type {t}; expected a tensor")
     if DYNAMIC in t.shape:
-        raise Illegal(f"{t} has a dynamic extent; the backend compiles static shapes")
+        raise LoweringError(f"{t} has a dynamic extent; the backend compiles static shapes")
     if 0 in t.shape:
-        raise Illegal(f"{t} has no elements, which this op is not lowered for beside operands that have")
+        raise LoweringError(f"{t} has no elements, which this op is not lowered for beside operands that have")
     return t
 
 
@@ -336,11 +338,13 @@ def is_empty(value: Value) -> bool:
 
 
 def check_type(t: RankedTensor) -> None:
-    """Raise `Illegal` when no backend op computes in the element type."""
+    """Raise `LoweringError` when no backend op computes in the element type."""
     if t.element.format.name in UNSUPPORTED:
         how = "convert-dtype"
         if t.element is f64:
             how += '{dtype=f32}, which is CompileOptions(dtype="float32")'
-        raise Illegal(f"element type {t.element} is not computed by the TX8; run {how}")
+        raise LoweringError(f"element type {t.element} is not computed by the TX8; run {how}")
     if t.element.format.is_packed and t.element is not i1:  # of truth values there are masks
-        raise Illegal(f"element type {t.element} packs several elements into a byte, which no DMA moves; cast it to i8")
+        raise LoweringError(
+            f"element type {t.element} packs several elements into a byte, which no DMA moves; cast it to i8"
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tx8ir.backend.lowering.context import NO_LOWERING, Illegal, Lowering, lowers, ranked_type
+from tx8ir.backend.lowering.context import NO_LOWERING, Lowering, LoweringError, lowers, ranked_type
 from tx8ir.core import Builder, ScalarType, Value, f32, i1
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.tx8be import BinaryOp
@@ -36,9 +36,9 @@ def lower_unary(ctx: Lowering, op: pd.ElementwiseUnaryOp) -> Sequence[Value]:
 
 
 def vector_function(op: pd.ElementwiseUnaryOp | pd.ElementwiseBinaryOp | pd.ComparisonOp) -> str:
-    """The vector function that computes an op. Raises `Illegal` when it names none."""
+    """The vector function that computes an op. Raises `LoweringError` when it names none."""
     if op.vector_function is None:
-        raise Illegal(NO_LOWERING)
+        raise LoweringError(NO_LOWERING)
     return op.vector_function
 
 
@@ -51,9 +51,9 @@ def lower_leaky_relu(ctx: Lowering, op: pd.LeakyReluOp) -> Sequence[Value]:
 def lower_softplus(ctx: Lowering, op: pd.SoftplusOp) -> Sequence[Value]:
     if op.threshold < 20:
         # beyond 20 the linear branch equals the function to 2e-9; a lower threshold changes values
-        raise Illegal(f"threshold is {op.threshold}; the TX8's softplus has none, so at least 20 is expected")
+        raise LoweringError(f"threshold is {op.threshold}; the TX8's softplus has none, so at least 20 is expected")
     if op.beta == 0 or not math.isfinite(op.beta):
-        raise Illegal(f"beta is {op.beta}; expected a finite number other than 0")
+        raise LoweringError(f"beta is {op.beta}; expected a finite number other than 0")
     x = ctx.get(op.x)
     if op.beta == 1.0:
         return [tx8be.SoftplusOp(x).y]
@@ -64,7 +64,7 @@ def lower_softplus(ctx: Lowering, op: pd.SoftplusOp) -> Sequence[Value]:
 def lower_gelu(ctx: Lowering, op: pd.GeluOp) -> Sequence[Value]:
     """0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))), the tanh form (Hendrycks and Gimpel, 2016)."""
     if not op.approximate:
-        raise Illegal("the exact gelu needs erf, which the TX8 does not have; approximate=true lowers to tanh")
+        raise LoweringError("the exact gelu needs erf, which the TX8 does not have; approximate=true lowers to tanh")
     x = ctx.get(op.x)
     cube = tx8be.MulOp(tx8be.SquareOp(x).y, x, scalar=None).out
     inner = tx8be.AddOp(x, with_scalar(ctx, tx8be.MulOp, cube, 0.044715)).out
@@ -81,7 +81,7 @@ def lower_pow(ctx: Lowering, op: pd.PowOp) -> Sequence[Value]:
 def lower_elementwise_pow(ctx: Lowering, op: pd.ElementwisePowOp) -> Sequence[Value]:
     exponent = ctx.splat(op.y)
     if exponent is None:
-        raise Illegal("the exponent is not one number known at compile time")
+        raise LoweringError("the exponent is not one number known at compile time")
     return [power(ctx, ctx.broadcast(op.x, ctx.shape(op.out)), exponent)]
 
 
@@ -92,7 +92,7 @@ def power(ctx: Lowering, x: Value, exponent: float) -> Value:
     if exponent == -0.5:
         return tx8be.RsqrtOp(x).y
     if not float(exponent).is_integer() or abs(exponent) > MAX_EXPONENT:
-        raise Illegal(
+        raise LoweringError(
             f"the exponent is {exponent}; expected an integer from -{MAX_EXPONENT} to {MAX_EXPONENT}, or ±0.5"
         )
     if exponent == 0:
@@ -250,7 +250,7 @@ def lower_isnan(ctx: Lowering, op: pd.IsnanOp) -> Sequence[Value]:
 def lower_where(ctx: Lowering, op: pd.WhereOp) -> Sequence[Value]:
     shape, element = ctx.shape(op.out), ranked_type(op.out).element
     if element is i1:
-        raise Illegal("where chooses between bool values; write it with logical_and, logical_or and logical_not")
+        raise LoweringError("where chooses between bool values; write it with logical_and, logical_or and logical_not")
     cond = ctx.mask(op.condition, shape, element)
     scalars = [ctx.scalar(v) for v in (op.x, op.y)]
     a, b = (

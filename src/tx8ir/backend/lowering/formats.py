@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tx8ir.backend.lowering.context import Illegal
+from tx8ir.backend.lowering.context import LoweringError
 from tx8ir.core import Operation
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import BinaryOp, UnaryOp
@@ -18,7 +18,7 @@ ENGINE_FORMATS = (*tx8.FLOATS, "i8")
 
 
 def check_formats(op: Operation) -> None:
-    """Raise `Illegal` when a backend op has operands or results in a format that no engine computes in.
+    """Raise `LoweringError` when a backend op has operands or results in a format that no engine computes in.
 
     Moves (reshape, slice, gather, …) take any format.
     """
@@ -38,4 +38,4 @@ def check_formats(op: Operation) -> None:
         name = tx8be.ranked(value, "operand").element.format.name
         if name not in accepted:
             what = "converts between" if isinstance(op, tx8be.CastOp) else "computes in"
-            raise Illegal(f"{op.name} {what} {', '.join(accepted)}, not {name}")
+            raise LoweringError(f"{op.name} {what} {', '.join(accepted)}, not {name}")

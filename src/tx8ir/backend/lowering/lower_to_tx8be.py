@@ -8,7 +8,15 @@ import attrs
 
 from tx8ir.backend.graph import CompileError, main_block
 from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
-from tx8ir.backend.lowering.context import NO_LOWERING, Illegal, Lowering, check_type, is_empty, ranked_type, rule_of
+from tx8ir.backend.lowering.context import (
+    NO_LOWERING,
+    Lowering,
+    LoweringError,
+    check_type,
+    is_empty,
+    ranked_type,
+    rule_of,
+)
 from tx8ir.backend.lowering.formats import check_formats
 from tx8ir.core import (
     Block,
@@ -50,7 +58,7 @@ Faults: TypeAlias = "list[tuple[Operation, str]]"
 UNKNOWN = "Unknown"
 
 ELEMENTWISE = (tx8be.BinaryOp, tx8be.UnaryOp, tx8be.SelectOp, tx8be.CastOp)
-"""What may be in a group together wherever it is cut; other shapes are made in front of it."""
+"""What may be in a group together wherever it is cut; other shapes are made before it."""
 
 
 @register_pass
@@ -61,7 +69,7 @@ class LowerToTx8be(Pass):
     One to one where there is a backend op; integer powers, split, gelu, grouped convolution, attention and others
     decompose. A bool value becomes a value mask (1.0/0.0) in the format that was compared. Scalars become `scalar`
     attributes, a repeated row a rank-1 operand; other broadcasts of constants are expanded here, into new variables,
-    those of variables go through `Broadcast`. A constant row added to a `Gemm` or `Conv`, and a relu behind, fuse into
+    those of variables go through `Broadcast`. A constant row added to a `Gemm` or `Conv`, and a relu after, fuse into
     it when nothing else uses the value between. What nothing reads is left out, inputs and constants included, and so
     are tensors without elements, also among the results.
 
@@ -114,7 +122,7 @@ class LowerToTx8be(Pass):
         try:
             t = ranked_type(before)
             check_type(t)
-        except Illegal as reason:
+        except LoweringError as reason:
             faults.append((main, f"argument {before.index}: {reason}"))
             lowering.values[before] = tx8be.ConstantOp(parameter="", y=_placeholder(before)).y
             return
@@ -125,14 +133,14 @@ class LowerToTx8be(Pass):
     def _lower(self, op: Operation, lowering: Lowering, faults: Faults, fusion: int, *, fused: bool) -> None:
         """Lower one op. The elementwise ops it becomes are a fusion of that number, if it is in one or becomes several.
 
-        A fault gives its results placeholders, so that the ops behind it are looked at too.
+        A fault gives its results placeholders, so that the ops after it are looked at too.
         """
         rule = rule_of(type(op))
         if op.results and all(is_empty(result) for result in op.results):
             return  # who reads it has no elements either, or does without it
         try:
             if rule is None:
-                raise Illegal(_STAYED.get(type(op), NO_LOWERING))
+                raise LoweringError(_STAYED.get(type(op), NO_LOWERING))
             for result in op.results:
                 if not is_empty(result):
                     check_type(ranked_type(result))
@@ -149,7 +157,7 @@ class LowerToTx8be(Pass):
             if fused or len(elementwise) > 1:
                 for made in elementwise:
                     made.set_attribute("fusion_id", fusion)
-        except (Illegal, VerifyError) as reason:
+        except (LoweringError, VerifyError) as reason:
             faults.append((op, reason.message if isinstance(reason, VerifyError) else str(reason)))
             for result in op.results:
                 lowering.values[result] = tx8be.ConstantOp(parameter="", y=_placeholder(result)).y
@@ -161,7 +169,7 @@ class LowerToTx8be(Pass):
         with Builder.at_end(lowering.block), at_location(op.location):
             try:
                 results = [lowering.get(value) for value in op.operands if not is_empty(value)]
-            except Illegal as reason:
+            except LoweringError as reason:
                 faults.append((op, str(reason)))
                 return
             together = tx8be.TupleOp(results, input_nums=len(results), layout_str=UNKNOWN)
@@ -176,7 +184,7 @@ class LowerToTx8be(Pass):
                 self.count("unused")
 
     def _place_constants(self, constants: list[tx8be.ConstantOp], target: Block) -> None:
-        """Constants stand behind the inputs, so that they dominate whatever a fusion made use them."""
+        """Constants stand after the inputs, so that they dominate whatever a fusion made use them."""
         anchor = next(op for op in target if not isinstance(op, tx8be.InputOp))
         for constant in constants:
             if constant is anchor:

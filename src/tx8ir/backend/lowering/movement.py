@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tx8ir.backend.lowering.context import Illegal, Lowering, is_empty, lowers, ranked_type
+from tx8ir.backend.lowering.context import Lowering, LoweringError, is_empty, lowers, ranked_type
 from tx8ir.core import Value, i1
 from tx8ir.dialects import builtin, pd, tx8be
 
@@ -80,7 +80,7 @@ def lower_concat(ctx: Lowering, op: pd.ConcatOp) -> Sequence[Value]:
 
 @lowers(pd.SetValueOp)
 def lower_set_value(ctx: Lowering, op: pd.SetValueOp) -> Sequence[Value]:
-    """The window, joined with what lies before and behind it axis by axis, the last axis first."""
+    """The window, joined with what lies before and after it axis by axis, the last axis first."""
     shape = ctx.shape(op.x)
     starts, ends = [0] * len(shape), list(shape)
     for axis, start, end in zip(op.axes, op.starts, op.ends, strict=True):
@@ -106,7 +106,7 @@ def lower_set_value(ctx: Lowering, op: pd.SetValueOp) -> Sequence[Value]:
 
 @lowers(pd.PadOp)
 def lower_pad(ctx: Lowering, op: pd.PadOp) -> Sequence[Value]:
-    """A join with constants in front and behind, axis by axis; a constant is padded at compile time."""
+    """A join with constants before and after, axis by axis; a constant is padded at compile time."""
     if ctx.is_constant(op.x):
         return [ctx.derived(op.x, ("pad", op.paddings, op.pad_value), lambda _: op.compute(ctx.array(op.x)))]
     value = ctx.get(op.x)
@@ -129,7 +129,7 @@ def lower_embedding(ctx: Lowering, op: pd.EmbeddingOp) -> Sequence[Value]:
     if op.padding_idx < 0:
         return [_rows(ctx, ctx.get(op.weight), op.x)]
     if not ctx.is_constant(op.weight):
-        raise Illegal(f"padding_idx is {op.padding_idx} of a table that is no immutable parameter")
+        raise LoweringError(f"padding_idx is {op.padding_idx} of a table that is not an immutable parameter")
     row = op.padding_idx
 
     def blank(table: np.ndarray) -> np.ndarray:
@@ -142,7 +142,7 @@ def lower_embedding(ctx: Lowering, op: pd.EmbeddingOp) -> Sequence[Value]:
 
 @lowers(pd.GatherOp)
 def lower_gather(ctx: Lowering, op: pd.GatherOp) -> Sequence[Value]:
-    """A lookup along any axis: that axis goes first, what lies behind it becomes the row, and the result goes back."""
+    """A lookup along any axis: that axis goes first, what lies after it becomes the row, and the result goes back."""
     shape, index_shape = ctx.shape(op.x), ctx.shape(op.index)
     axis = op.axis % len(shape)
     order = (axis, *range(axis), *range(axis + 1, len(shape)))
@@ -162,5 +162,5 @@ def lower_gather(ctx: Lowering, op: pd.GatherOp) -> Sequence[Value]:
 def _rows(ctx: Lowering, table: Value, index: Value) -> Value:
     element = ranked_type(index).element
     if element is i1 or not element.format.is_integer:
-        raise Illegal(f"the indices have element type {element}; expected an integer")
+        raise LoweringError(f"the indices have element type {element}; expected an integer")
     return tx8be.GatherOp(table, ctx.get(index)).y

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
+from tx8ir.backend.lowering.context import Lowering, LoweringError, lowers, ranked_type
 from tx8ir.core import ScalarType, Value, i8, i32
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.pd.conv import ConvolutionOp
@@ -30,7 +30,7 @@ def lower_matmul(ctx: Lowering, op: pd.MatmulOp) -> Sequence[Value]:
         y = _batched(ctx, op.y, y_shape, lead)
     sums = _sum_element(op.out, x_shape[-2 if transpose_x else -1])
     gemm = tx8be.GemmOp(x, y, ctx.none(), ctx.none(), transL=transpose_x, transR=transpose_y, out_element=sums)
-    if sums is None:  # a bias or activation would have to come behind the low bits
+    if sums is None:  # a bias or activation would have to come after the low bits
         ctx.fusable[op.out] = gemm
     return [ctx.reshape(_low_bits(gemm.out, op.out), ctx.shape(op.out))]
 
@@ -43,7 +43,7 @@ def _sum_element(result: Value, terms: int) -> ScalarType | None:
     if ranked_type(result).element is not i8:
         return None
     if terms << 14 >= 1 << 31:  # a product of two int8 is at most 2^14
-        raise Illegal(f"sums of {terms} products of i8 may need more than the 32 bits that the engine adds in")
+        raise LoweringError(f"sums of {terms} products of i8 may need more than the 32 bits that the engine adds in")
     return i32
 
 
@@ -77,7 +77,7 @@ def _batched(ctx: Lowering, value: Value, shape: tuple[int, ...], lead: tuple[in
 def lower_conv(ctx: Lowering, op: ConvolutionOp) -> Sequence[Value]:
     """One `Conv`; several for groups of several channels, or when each channel gives several."""
     if op.data_format != "NHWC" or op.filter_format != "HWOI":
-        raise Illegal(f"data is {op.data_format} and filter {op.filter_format}; expected NHWC and HWOI: run nhwc")
+        raise LoweringError(f"data is {op.data_format} and filter {op.filter_format}; expected NHWC and HWOI: run nhwc")
     channels = ctx.shape(op.input)[3]
     outputs = ctx.shape(op.out)[3]
     if op.groups not in (1, channels):
@@ -126,7 +126,7 @@ def _multiplied(ctx: Lowering, op: ConvolutionOp, times: int) -> Value:
     One `Conv` for the first, second, … output of every channel; the results are interleaved.
     """
     if not ctx.is_constant(op.filter) or (op.bias is not None and not ctx.is_constant(op.bias)):
-        raise Illegal(f"each channel gives {times}, and filter and bias are not both immutable parameters")
+        raise LoweringError(f"each channel gives {times}, and filter and bias are not both immutable parameters")
     n, oh, ow, outputs = ctx.shape(op.out)
     channels = outputs // times
     sums = _conv_sum_element(ctx, op)
@@ -155,7 +155,7 @@ def lower_fused_conv(ctx: Lowering, op: pd.FusedConv2dAddActOp) -> Sequence[Valu
     engine = out.defining_op
     if isinstance(engine, tx8be.ConvOp):
         engine.set_attribute("activation", tx8be.Activation.RELU)
-        del ctx.fusable[op.out]  # nothing more can be fused behind the activation
+        del ctx.fusable[op.out]  # nothing more can be fused after the activation
         return [out]
     return [tx8be.ReluOp(out).results[0]]
 
@@ -164,10 +164,10 @@ def lower_fused_conv(ctx: Lowering, op: pd.FusedConv2dAddActOp) -> Sequence[Valu
 def lower_batch_norm(ctx: Lowering, op: pd.BatchNormOp) -> Sequence[Value]:
     """`y = x * a + b` with a = scale / sqrt(variance + epsilon) and b = bias - mean * a, computed here in fp64."""
     if op.channel_axis != len(ctx.shape(op.x)) - 1:
-        raise Illegal(f"data is {op.data_format}; expected NHWC: run nhwc")
+        raise LoweringError(f"data is {op.data_format}; expected NHWC: run nhwc")
     statistics = [v for v in (op.mean, op.variance, op.scale, op.bias) if v is not None]
     if not all(ctx.is_constant(v) for v in statistics):
-        raise Illegal("mean, variance, scale and bias are not all immutable parameters")
+        raise LoweringError("mean, variance, scale and bias are not all immutable parameters")
     mean, variance = ctx.array(op.mean).astype(np.float64), ctx.array(op.variance).astype(np.float64)
     factor = 1 / np.sqrt(variance + op.epsilon)
     factor = factor if op.scale is None else factor * ctx.array(op.scale).astype(np.float64)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tx8ir.backend.lowering.context import Illegal, Lowering, lowers, ranked_type
+from tx8ir.backend.lowering.context import Lowering, LoweringError, lowers, ranked_type
 from tx8ir.core import Operation, ScalarType, Value
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.tx8be import ReduceFunction
@@ -30,7 +30,7 @@ def lower_reduction(ctx: Lowering, op: pd.SumOp) -> Sequence[Value]:
     function, axes, shape = FUNCTIONS[type(op)], op.axes, ctx.shape(op.x)
     target = ranked_type(op.out).element
     if target is not ranked_type(op.x).element:
-        raise Illegal(f"the sum is asked for in {target}; cast the operand first")
+        raise LoweringError(f"the sum is asked for in {target}; cast the operand first")
     rank = len(shape)
     if not rank:  # of a scalar there is nothing to combine
         return [ctx.get(op.x)]
@@ -56,7 +56,7 @@ def _reduce(x: Value, function: ReduceFunction, axes: tuple[int, ...]) -> Value:
 def lower_pool(ctx: Lowering, op: pd.Pool2dOp) -> Sequence[Value]:
     """One `Pool`; over the whole image a `Reduce`. An average that does not count padding is corrected by a factor."""
     if op.data_format != "NHWC":
-        raise Illegal(f"data is {op.data_format}; expected NHWC: run nhwc")
+        raise LoweringError(f"data is {op.data_format}; expected NHWC: run nhwc")
     _, h, w, _ = ctx.shape(op.x)
     n, oh, ow, c = ctx.shape(op.out)
     function = ReduceFunction.MAX if op.pooling_type == "max" else ReduceFunction.AVG
@@ -65,7 +65,7 @@ def lower_pool(ctx: Lowering, op: pd.Pool2dOp) -> Sequence[Value]:
         return [_reduce(x, function, (1, 2))]
     if op.adaptive:
         if h % oh or w % ow:
-            raise Illegal(f"adaptive pooling of {h} x {w} to {oh} x {ow} has windows of different sizes")
+            raise LoweringError(f"adaptive pooling of {h} x {w} to {oh} x {ow} has windows of different sizes")
         kernel = strides = (h // oh, w // ow)
         return [tx8be.PoolOp(x, function=function, kernel=kernel, strides=strides).y]
     top, bottom, left, right = op.pads

@@ -23,7 +23,7 @@ class ValueSignature(Pass):
     are one argument.
 
     Assumes: nothing. Guarantees: arguments and results of `main` are no tensors with storage, and there is no feed or
-    fetch; the copies are for `to-value-semantics` and `fold-copies`. Idempotent. Cost: O(operations). Statistics:
+    fetch; the copies are for `to-value-semantics` and `copy-elision`. Idempotent. Cost: O(operations). Statistics:
     `feeds`, `fetches`, `arguments` and `results`.
 
     Raises `CompileError`, the program being unchanged, when a function calls `main`, when a feed or fetch is not in the

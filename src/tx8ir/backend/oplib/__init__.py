@@ -10,8 +10,8 @@ from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.interface import (
     ALL_OPERANDS,
     AlignMode,
-    Engine,
     InferLayout,
+    MainEngine,
     OperandSlices,
     OpLib,
     OpQuery,
@@ -22,7 +22,7 @@ __all__ = [
     "ALL_OPERANDS",
     "AlignMode",
     "Box",
-    "Engine",
+    "MainEngine",
     "InferLayout",
     "OpLib",
     "OpQuery",

@@ -36,7 +36,7 @@ class Box:
 
     @property
     def stop(self) -> tuple[int, ...]:
-        """The first index behind the box, per axis."""
+        """The first index after the box, per axis."""
         return tuple(s + e for s, e in zip(self.start, self.extent, strict=True))
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import attrs
 
-from tx8ir.backend.oplib.kernel import Instruction
+from tx8ir.backend.oplib.kernel import InstructionDraft
 from tx8ir.core import VerifyError
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8
@@ -40,7 +40,7 @@ class InstructionCosts:
         self.target = target
         self._prices: dict[tuple[str, tuple[tuple[str, object], ...]], Price] = {}
 
-    def price(self, instruction: Instruction) -> Price:
+    def price(self, instruction: InstructionDraft) -> Price:
         """The price of an instruction."""
         cls = instruction_class(instruction.name)
         addresses = cls.address_fields()

@@ -6,12 +6,12 @@ A cast of an integer to a narrower one moves its low bytes; to a wider one it go
 from __future__ import annotations
 
 from tx8ir.backend.graph import format_of
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OpLib, OpQuery, Sharding
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, rank_layout
 from tx8ir.backend.oplib.moves import identity
 from tx8ir.backend.oplib.precision import convert_tensor, take_low_bytes
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Operation
 from tx8ir.dialects import tx8be
 from tx8ir.target.formats import F32
@@ -19,7 +19,7 @@ from tx8ir.target.formats import F32
 __all__ = ["binary_unit", "CastLib"]
 
 
-def binary_unit(kernel: Kernel, function: str, src: Tsr, unit: Tsr, dst: Tsr) -> None:
+def binary_unit(kernel: OpKernel, function: str, src: SpmTensor, unit: SpmTensor, dst: SpmTensor) -> None:
     """``dst = function(src, unit)`` with a rank-1 `unit` over the last axis of `src`.
 
     A dense tensor is one VuV over its elements. A blocked one takes, per batch, a VuV_loop over the channel blocks
@@ -57,16 +57,18 @@ def binary_unit(kernel: Kernel, function: str, src: Tsr, unit: Tsr, dst: Tsr) ->
             _vuv(kernel, function, at[0] + skip, unit_at, at[2] + skip, src.hw * tail, tail, src)
 
 
-def _vuv(kernel: Kernel, function: str, src: int, unit: int, dst: int, count: int, unit_count: int, like: Tsr) -> None:
+def _vuv(
+    kernel: OpKernel, function: str, src: int, unit: int, dst: int, count: int, unit_count: int, like: SpmTensor
+) -> None:
     fields = {"function": function, "src": src, "unit": unit, "dst": dst, "count": count, "unit_count": unit_count}
     kernel.add("binary_vuv", **fields, format=like.format.name)
 
 
-def _unit_lanes(kernel: Kernel, unit: Tsr, lanes: int) -> Tsr:
+def _unit_lanes(kernel: OpKernel, unit: SpmTensor, lanes: int) -> SpmTensor:
     """`unit` with all the lanes that a blocked operand has: a dense one is copied into a zeroed temporary."""
     if unit.lanes == lanes:
         return unit
-    wide = Tsr(unit.format, (lanes,), unit.layout)
+    wide = SpmTensor(unit.format, (lanes,), unit.layout)
     wide = wide.at(kernel.take(wide.size_bytes))
     kernel.fill(wide)
     kernel.move(unit, wide, identity(unit.shape))
@@ -77,7 +79,7 @@ class _ElementwiseLib(KernelModel[Operation]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=Engine.CT, in_place=True)
+        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=MainEngine.CT, in_place=True)
 
 
 @OpLib.implement(tx8be.UnaryOp)
@@ -86,7 +88,7 @@ class UnaryLib(_ElementwiseLib):
 
     __slots__ = ()
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         op = self.op
         assert isinstance(op, tx8be.UnaryOp)
         for count, src, dst in kernel.each_run(kernel.operand(0), kernel.result):
@@ -99,7 +101,7 @@ class BinaryLib(_ElementwiseLib):
 
     __slots__ = ()
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         assert isinstance(self.op, tx8be.BinaryOp)
         function = tx8be.function_of(type(self.op))
         lhs, rhs, out = kernel.operand(0), kernel.optional(1), kernel.result
@@ -121,9 +123,9 @@ class SelectLib(_ElementwiseLib):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=Engine.CT)
+        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=MainEngine.CT)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         op = self.op
         assert isinstance(op, tx8be.SelectOp)
         cond, a, b, out = kernel.operand(0), kernel.optional(1), kernel.optional(2), kernel.result
@@ -157,9 +159,9 @@ class CastLib(KernelModel[tx8be.CastOp]):
         source, target = format_of(self.op.x), format_of(self.op.y)
         packed = source.is_packed or target.is_packed
         mode = AlignMode.NALIGN if packed or source.block != target.block else AlignMode.BOTH
-        return OpQuery(mode, rank_layout(self.op), engine=Engine.CT)
+        return OpQuery(mode, rank_layout(self.op), engine=MainEngine.CT)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         source, target = kernel.operand(0), kernel.result
         if source.format == target.format:
             kernel.copy(source, target)

@@ -1,6 +1,6 @@
 """What the backend asks of an op: `OpLib` (kernels), `Sharding` (slices) and `InferLayout` (layout names).
 
-The models live with the rooms that know the answers: `OpLib` and `Sharding` in this folder, one file per kind of op,
+The models live with the packages that know the answers: `OpLib` and `Sharding` in this folder, one file per kind of op,
 `InferLayout` in ``backend/layout``.
 """
 
@@ -13,11 +13,11 @@ from collections.abc import Sequence
 import attrs
 
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.core import Interface
 from tx8ir.target.chip import Target
 
-__all__ = ["ALL_OPERANDS", "AlignMode", "Engine", "InferLayout", "OpLib", "OpQuery", "OperandSlices", "Sharding"]
+__all__ = ["ALL_OPERANDS", "AlignMode", "MainEngine", "InferLayout", "OpLib", "OpQuery", "OperandSlices", "Sharding"]
 
 ALL_OPERANDS = (1 << 64) - 1
 """`OpQuery.need_load` / `need_store` with every bit set (bit i speaks of operand or result i)."""
@@ -32,7 +32,7 @@ class AlignMode(enum.Enum):
     CONVERT = "CONVERT"  # ChannelNorm: one side each
 
 
-class Engine(enum.Enum):
+class MainEngine(enum.Enum):
     """The engine that does most of an op's work."""
 
     CT = "CT"
@@ -56,7 +56,7 @@ class OpQuery:
     align_mode: AlignMode = AlignMode.BOTH
     default_layout: str = "Tensor"
     need_preset: bool = False
-    engine: Engine = Engine.CT
+    engine: MainEngine = MainEngine.CT
     in_place: bool = False
     need_load: int = ALL_OPERANDS
     need_store: int = ALL_OPERANDS
@@ -93,7 +93,7 @@ class OpLib(Interface):
         raise NotImplementedError
 
     @abstractmethod
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         """Append the instructions that compute one slice to `kernel`."""
         raise NotImplementedError
 
@@ -102,7 +102,7 @@ class Sharding(Interface):
     """How an op's result may be cut, and what each operand must then supply."""
 
     @abstractmethod
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         """Per result axis: cuts fall on multiples of this many elements; None when the axis is never cut."""
         raise NotImplementedError
 

@@ -1,4 +1,4 @@
-"""`Kernel`: what an op's `emit` writes its instructions to, and `OpSlice`, what it is asked to compute.
+"""`OpKernel`: what an op's `emit` writes its instructions to, and `OpSlice`, what it is asked to compute.
 
 A kernel is written once and serves three ends: code generation (the instructions), SPM allocation (the bytes of
 temporaries it takes) and the search (the clock cycles it needs).
@@ -13,12 +13,12 @@ import attrs
 import numpy as np
 
 from tx8ir.backend.oplib.moves import AxisMap, Walk, identity, split_levels, walks
-from tx8ir.backend.oplib.tensor import Tsr, align_up
+from tx8ir.backend.oplib.tensor import SpmTensor, align_up
 from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32, Format
 from tx8ir.target.rounding import Rounding, convert
 
-__all__ = ["FieldValue", "Instruction", "Kernel", "OpSlice", "scalar_bits"]
+__all__ = ["FieldValue", "InstructionDraft", "OpKernel", "OpSlice", "scalar_bits"]
 
 FieldValue: TypeAlias = "int | bool | str | float | tuple[int, ...] | None"
 
@@ -31,12 +31,12 @@ class OpSlice:
     in `tables`. `pads` (top, bottom, left, right) are those of the slice's own window.
     """
 
-    operands: tuple[Tsr | None, ...]
-    result: Tsr
+    operands: tuple[SpmTensor | None, ...]
+    result: SpmTensor
     pads: tuple[int, int, int, int] = (0, 0, 0, 0)
     tables: Mapping[int, tuple[int, ...]] = attrs.field(factory=dict[int, tuple[int, ...]], eq=False)
 
-    def operand(self, index: int) -> Tsr:
+    def operand(self, index: int) -> SpmTensor:
         """Operand `index`, which must be present."""
         tensor = self.operands[index]
         if tensor is None:
@@ -45,8 +45,8 @@ class OpSlice:
 
 
 @attrs.frozen
-class Instruction:
-    """One tx8 instruction without its tiles: the name behind ``tx8.`` and its fields.
+class InstructionDraft:
+    """One tx8 instruction without its tiles: the name after ``tx8.`` and its fields.
 
     Address fields hold one integer, or one per tile of the class the kernel is emitted for.
     """
@@ -66,7 +66,7 @@ def scalar_bits(value: float, format: Format) -> int:
     return int.from_bytes(rounded.tobytes(), "little")
 
 
-class Kernel:
+class OpKernel:
     """Records the instructions of one slice.
 
     `scratch` is the SPM address of the op's temporaries; `take` hands them out in order and `temp_bytes` says how many
@@ -76,21 +76,21 @@ class Kernel:
     def __init__(self, op_slice: OpSlice, target: Target, scratch: int = 0) -> None:
         self.slice = op_slice
         self.target = target
-        self.instructions: list[Instruction] = []
+        self.instructions: list[InstructionDraft] = []
         self.temp_bytes = 0
         self._scratch = scratch
 
     # -- operands and temporaries
 
     @property
-    def result(self) -> Tsr:
+    def result(self) -> SpmTensor:
         return self.slice.result
 
-    def operand(self, index: int) -> Tsr:
+    def operand(self, index: int) -> SpmTensor:
         """Operand `index`, which must be present."""
         return self.slice.operand(index)
 
-    def optional(self, index: int) -> Tsr | None:
+    def optional(self, index: int) -> SpmTensor | None:
         """Operand `index`, or None when the op has none there."""
         return self.slice.operands[index] if index < len(self.slice.operands) else None
 
@@ -100,14 +100,14 @@ class Kernel:
         self.temp_bytes += align_up(num_bytes)
         return address
 
-    def temporary(self, like: Tsr) -> Tsr:
+    def temporary(self, like: SpmTensor) -> SpmTensor:
         """A temporary of the shape, format and layout of `like`."""
         return like.at(self.take(like.size_bytes))
 
     def cut_out(self, index: int, start: Sequence[int], extent: tuple[int, ...]) -> None:
         """Replaces operand `index` by a temporary with the box of it that begins at `start`."""
         source = self.operand(index)
-        part = Tsr(source.format, extent, source.layout)
+        part = SpmTensor(source.format, extent, source.layout)
         part = part.at(self.take(part.size_bytes))
         self.clear_padding(part)
         self.move(source, part, [AxisMap(e, axis, s) for axis, (e, s) in enumerate(zip(extent, start, strict=True))])
@@ -118,7 +118,9 @@ class Kernel:
 
     def add(self, name: str, **fields: FieldValue) -> None:
         """Append instruction `name`; a field that is None is left out."""
-        self.instructions.append(Instruction(name, {key: value for key, value in fields.items() if value is not None}))
+        self.instructions.append(
+            InstructionDraft(name, {key: value for key, value in fields.items() if value is not None})
+        )
 
     def unary(self, function: str, src: int, dst: int, count: int, format: Format, alpha: float | None = None) -> None:
         """``dst[i] = function(src[i])``."""
@@ -154,24 +156,24 @@ class Kernel:
         fields = {"src_format": source.name, "dst_format": target.name, "rounding": int(rounding)}
         self.add("convert", src=src, dst=dst, count=count, **fields)
 
-    def reduce(self, function: str, axis: str, src: Tsr, dst: Tsr) -> None:
+    def reduce(self, function: str, axis: str, src: SpmTensor, dst: SpmTensor) -> None:
         """Reduces `axis` ("C", "W", "H", "HW") of an aligned tensor; the axis keeps extent 1."""
         fields = {"function": function, "axis": axis, "src": src.address, "dst": dst.address}
         self.add("reduce", **fields, shape=src.nhwc, format=src.format.name)
 
     def gemm(
         self,
-        lhs: Tsr,
-        rhs: Tsr,
-        out: Tsr,
+        lhs: SpmTensor,
+        rhs: SpmTensor,
+        out: SpmTensor,
         *,
         m: int,
         k: int,
         n: int,
         transpose_lhs: bool = False,
         transpose_rhs: bool = False,
-        bias: Tsr | None = None,
-        psum: Tsr | None = None,
+        bias: SpmTensor | None = None,
+        psum: SpmTensor | None = None,
         activation: str = "none",
     ) -> None:
         """``out = activation(op(lhs) @ op(rhs) + psum + bias)`` on aligned operands of batch 1 or the result's."""
@@ -220,19 +222,19 @@ class Kernel:
                 as_format=None if format is None else format.name,
             )
 
-    def move(self, source: Tsr, target: Tsr, axes: Sequence[AxisMap]) -> None:
+    def move(self, source: SpmTensor, target: SpmTensor, axes: Sequence[AxisMap]) -> None:
         """TDMA copy of `axes` (see `moves.walks`), logical elements only."""
         moves = walks(source, target, axes)
         rearranges = (source.blocked or target.blocked) and any(move.levels for move in moves)
         layout = target.layout.value if rearranges else None
         self.tdma(moves, source.address, target.address, layout)
 
-    def copy(self, source: Tsr, target: Tsr) -> None:
+    def copy(self, source: SpmTensor, target: SpmTensor) -> None:
         """TDMA copy of a whole tensor, padding lanes included, into one of the same shape and layout."""
         a, b = source.padded(), target.padded()
         self.move(a, b, identity(a.shape))
 
-    def each_run(self, *tensors: Tsr) -> list[tuple[int, ...]]:
+    def each_run(self, *tensors: SpmTensor) -> list[tuple[int, ...]]:
         """``(elements, address, address, …)`` per run of `tensors`, which have one shape, format size and layout."""
         first = tensors[0]
         for other in tensors[1:]:
@@ -240,12 +242,12 @@ class Kernel:
                 raise ValueError(f"an elementwise kernel needs operands of one form, got {first} and {other}")
         return [(count, *(t.address + offset for t in tensors)) for offset, count in first.runs]
 
-    def fill(self, tensor: Tsr, value: float = 0.0) -> None:
+    def fill(self, tensor: SpmTensor, value: float = 0.0) -> None:
         """Sets every element of a tensor, padding lanes included."""
         for count, dst in self.each_run(tensor):
             self.memset(dst, count, tensor.format, value)
 
-    def clear_padding(self, tensor: Tsr) -> None:
+    def clear_padding(self, tensor: SpmTensor) -> None:
         """Zeroes a tensor that is about to be written element by element, so that its padding lanes are defined."""
         if tensor.lanes != tensor.channels:
             self.fill(tensor)

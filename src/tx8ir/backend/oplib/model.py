@@ -7,7 +7,7 @@ from typing import TypeVar
 from tx8ir.backend.graph import format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.interface import OperandSlices, OpQuery
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.core import Model, Operation, Value
 from tx8ir.target.chip import Target
 from tx8ir.target.layout import aligned_channels
@@ -45,7 +45,7 @@ class KernelModel(Model[OpT]):
     def query(self) -> OpQuery:
         raise NotImplementedError  # each kind of op answers for itself
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         raise NotImplementedError  # each kind of op answers for itself
 
 
@@ -54,7 +54,7 @@ class ElementwiseSharding(Model[OpT]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.results[0]))
         return (1,) * (rank - 1) + (last_axis_granule(self.op.results[0], target),) * min(rank, 1)
 

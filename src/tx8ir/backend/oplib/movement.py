@@ -7,13 +7,13 @@ from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.interface import (
     ALL_OPERANDS,
     AlignMode,
-    Engine,
+    MainEngine,
     OperandSlices,
     OpLib,
     OpQuery,
     Sharding,
 )
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.core import Model
@@ -30,9 +30,9 @@ class ChannelNormLib(KernelModel[tx8be.ChannelNormOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.CONVERT, rank_layout(self.op), engine=Engine.CT)
+        return OpQuery(AlignMode.CONVERT, rank_layout(self.op), engine=MainEngine.CT)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         src, dst = kernel.operand(0), kernel.result
         blocked = dst if self.op.direction else src
         fields = {"src": src.address, "dst": dst.address}
@@ -53,9 +53,9 @@ class TransposeLib(KernelModel[tx8be.TransposeOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=Engine.TDMA)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=MainEngine.TDMA)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         out = kernel.result
         kernel.clear_padding(out)
         axes = [AxisMap(extent, source) for extent, source in zip(out.shape, self.op.perm, strict=True)]
@@ -68,7 +68,7 @@ class TransposeCuts(Model[tx8be.TransposeOp]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         rank = len(self.op.perm)
         cuts = [4 if source == rank - 1 else 1 for source in self.op.perm]
         return (*cuts[:-1], last_axis_granule(self.op.results[0], target))
@@ -87,9 +87,9 @@ class SliceLib(KernelModel[tx8be.SliceOp]):
     def query(self) -> OpQuery:
         start, end = self.op.starts[-1], self.op.ends[-1]
         mode = AlignMode.NALIGN if start > 0 and end % 64 == 0 else AlignMode.ALIGN
-        return OpQuery(mode, rank_layout(self.op), engine=Engine.TDMA, in_place=True)
+        return OpQuery(mode, rank_layout(self.op), engine=MainEngine.TDMA, in_place=True)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         source, out = kernel.operand(0), kernel.result
         if source.address != out.address:
             kernel.copy(source, out)
@@ -113,9 +113,9 @@ class ConcatenateLib(KernelModel[tx8be.ConcatenateOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=Engine.TDMA)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=MainEngine.TDMA)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         out, axis = kernel.result, self.op.axis
         kernel.clear_padding(out)
         start = 0
@@ -132,7 +132,7 @@ class ConcatenateCuts(Model[tx8be.ConcatenateOp]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.y))
         last = last_axis_granule(self.op.results[0], target)
         return tuple(None if j == self.op.axis else last if j == rank - 1 else 1 for j in range(rank))
@@ -149,9 +149,9 @@ class BroadcastLib(KernelModel[tx8be.BroadcastOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=Engine.TDMA)
+        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=MainEngine.TDMA)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         source, out = kernel.operand(0), kernel.result
         kernel.clear_padding(out)
         missing = len(out.shape) - len(source.shape)
@@ -184,9 +184,9 @@ class GatherLib(KernelModel[tx8be.GatherOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=Engine.RDMA, need_load=ALL_OPERANDS & ~1)
+        return OpQuery(AlignMode.NALIGN, rank_layout(self.op), engine=MainEngine.RDMA, need_load=ALL_OPERANDS & ~1)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         indices, out = kernel.operand(1), kernel.result
         rows, width = shape_of(self.op.table)
         kernel.add(
@@ -208,7 +208,7 @@ class GatherCuts(Model[tx8be.GatherOp]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op.results[0], target))
 
     def operand_slices(self, out: Box) -> OperandSlices:
@@ -234,7 +234,7 @@ class ReshapeLib(KernelModel[tx8be.ReshapeOp]):
     def query(self) -> OpQuery:
         survive = _batch_and_channels(shape_of(self.op.x)) == _batch_and_channels(shape_of(self.op.y))
         mode = AlignMode.BOTH if survive else AlignMode.NALIGN
-        return OpQuery(mode, rank_layout(self.op), engine=Engine.NONE, need_load=0, need_store=0)
+        return OpQuery(mode, rank_layout(self.op), engine=MainEngine.NONE, need_load=0, need_store=0)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         raise CompileError("a reshape is an alias in DDR and has no kernel", op=self.op)

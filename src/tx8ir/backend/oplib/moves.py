@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from tx8ir.backend.oplib.tensor import Segment, Tsr
+from tx8ir.backend.oplib.tensor import Segment, SpmTensor
 
 __all__ = ["AxisMap", "Walk", "identity", "split_dense", "split_levels", "walks"]
 
@@ -107,7 +107,7 @@ def _fold(columns: Sequence[tuple[_Run, ...]]) -> list[tuple[_Run, ...]]:
 
 
 def _join(run: _Run, piece: _Run) -> _Run | None:
-    """`run` with `piece` behind it, or None when the piece does not continue it."""
+    """`run` with `piece` after it, or None when the piece does not continue it."""
     if run.length != piece.length or run.row != piece.row:
         return None
     step = piece.base - run.base - (run.count - 1) * run.stride
@@ -133,7 +133,7 @@ def _paired_runs(source: Sequence[Segment], target: Sequence[Segment], axis: Axi
     return _fold(columns)
 
 
-def _row_strides(tensor: Tsr, row: int) -> list[int]:
+def _row_strides(tensor: SpmTensor, row: int) -> list[int]:
     """Element strides of all axes but the last, for a segment of `row` elements per hw position."""
     strides: list[int] = []
     step = row
@@ -146,8 +146,8 @@ def _row_strides(tensor: Tsr, row: int) -> list[int]:
     return strides
 
 
-def walks(source: Tsr, target: Tsr, axes: Sequence[AxisMap]) -> list[Walk]:
-    """The copy of `axes` as affine walks, logical elements only (padding is not copied; see `Tsr.padded`).
+def walks(source: SpmTensor, target: SpmTensor, axes: Sequence[AxisMap]) -> list[Walk]:
+    """The copy of `axes` as affine walks, logical elements only (padding is not copied; see `SpmTensor.padded`).
 
     `axes[j]` speaks of axis j of `target`. Source axes that no map names are read at index 0.
 
@@ -167,9 +167,9 @@ def walks(source: Tsr, target: Tsr, axes: Sequence[AxisMap]) -> list[Walk]:
         return []
     if not axes:  # a scalar is one element of rank 1
         axes = (AxisMap(1, None),)
-        target = Tsr(target.format, (1,), target.layout, target.address)
+        target = SpmTensor(target.format, (1,), target.layout, target.address)
     if not source.shape:
-        source = Tsr(source.format, (1,), source.layout, source.address)
+        source = SpmTensor(source.format, (1,), source.layout, source.address)
     channel = len(axes) - 1  # the target's channel axis
     source_channel = len(source.shape) - 1
     shared = axes[channel].source == source_channel
@@ -187,7 +187,9 @@ def walks(source: Tsr, target: Tsr, axes: Sequence[AxisMap]) -> list[Walk]:
     return [_walk(source, target, axes, s, t, shared, size) for s, t in pairs]
 
 
-def _walk(source: Tsr, target: Tsr, axes: Sequence[AxisMap], s: _Run, t: _Run, shared: bool, size: int) -> Walk:
+def _walk(
+    source: SpmTensor, target: SpmTensor, axes: Sequence[AxisMap], s: _Run, t: _Run, shared: bool, size: int
+) -> Walk:
     source_strides, target_strides = _row_strides(source, s.row), _row_strides(target, t.row)
     channel = len(axes) - 1
     source_channel = len(source.shape) - 1

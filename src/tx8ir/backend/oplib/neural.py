@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tx8ir.backend.graph import CompileError, format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box, window_box
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.backend.oplib.reduction import window_granules
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
 from tx8ir.target.chip import Target
@@ -24,9 +24,9 @@ class GemmLib(KernelModel[tx8be.GemmOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.NE, align_cx=False)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.NE, align_cx=False)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         op, lhs, out = self.op, kernel.operand(0), kernel.result
         kernel.gemm(
             lhs,
@@ -49,7 +49,7 @@ class GemmCuts(Model[tx8be.GemmOp]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         m = format_of(self.op.lhs).block if self.op.transL else 1  # M is then the channel axis of lhs
         return (1, m, last_axis_granule(self.op.results[0], target))[-len(shape_of(self.op.out)) :]
 
@@ -82,9 +82,9 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.NE, align_cx=False)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.NE, align_cx=False)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         op, src, weight, out = self.op, kernel.operand(0), kernel.operand(1), kernel.result
         bias, psum = kernel.optional(2), kernel.optional(3)
         if op.groups > 1:
@@ -111,12 +111,12 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
         )
 
 
-def _depthwise_weight(kernel: Kernel, weight: Tsr, channels: int) -> Tsr:
+def _depthwise_weight(kernel: OpKernel, weight: SpmTensor, channels: int) -> SpmTensor:
     """The weight of a depthwise convolution as the engine reads it: [KH, KW, 1, C] from [KH, KW, C, 1]."""
     kh, kw, out_channels, _ = weight.shape
     if out_channels != channels:
         raise CompileError(f"a depthwise Conv of {channels} channels gives as many, not {out_channels}")
-    turned = kernel.temporary(Tsr(weight.format, (kh, kw, 1, channels), weight.layout))
+    turned = kernel.temporary(SpmTensor(weight.format, (kh, kw, 1, channels), weight.layout))
     kernel.clear_padding(turned)
     kernel.move(weight, turned, [AxisMap(kh, 0), AxisMap(kw, 1), AxisMap(1, 3), AxisMap(channels, 2)])
     return turned
@@ -134,7 +134,7 @@ class ConvCuts(Model[tx8be.ConvOp]):
         dh, dw = self.op.dilations
         return dh * (kh - 1) + 1, dw * (kw - 1) + 1
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         return window_granules(self._reach(), self.op.pads, last_axis_granule(self.op.results[0], target))
 
     def operand_slices(self, out: Box) -> OperandSlices:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.moves import Walk
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.target.formats import F32
 from tx8ir.target.rounding import Rounding
 
 __all__ = ["convert_tensor", "narrow", "take_low_bytes", "widen"]
 
 
-def _stretches(a: Tsr, b: Tsr) -> list[tuple[int, int, int]]:
+def _stretches(a: SpmTensor, b: SpmTensor) -> list[tuple[int, int, int]]:
     """``(elements, offset in a, offset in b)``: runs of `a`, or batches when the batch gaps of the two differ."""
     if len(a.runs) == len(b.runs) == 1:
         return [(a.runs[0][1], 0, 0)]
     return [(a.batch_elements, n * a.batch_bytes, n * b.batch_bytes) for n in range(a.batches)]
 
 
-def convert_tensor(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
+def convert_tensor(kernel: OpKernel, src: SpmTensor, dst: SpmTensor) -> None:
     """Converts `src` to the format of `dst`, a tensor of the same shape and layout.
 
     To nearest-even, but toward zero from a floating format to an integer one.
 
-    The convert instruction keeps the wider format's spacing, so narrow elements are spread before it or packed behind
+    The convert instruction keeps the wider format's spacing, so narrow elements are spread before it or packed after
     it (machine.md §4).
     """
     narrow_bytes, wide_bytes = sorted((src.format.bytes, dst.format.bytes))
@@ -43,7 +43,7 @@ def convert_tensor(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
             kernel.tdma([Walk(0, 0, ((count, wide_bytes, narrow_bytes),), narrow_bytes)], buffer, to)
 
 
-def take_low_bytes(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
+def take_low_bytes(kernel: OpKernel, src: SpmTensor, dst: SpmTensor) -> None:
     """Writes the integers of `src` modulo a power of two to `dst`, a tensor of the same shape and layout."""
     wide, narrow_bytes = src.format.bytes, dst.format.bytes
     for count, src_offset, dst_offset in _stretches(src, dst):
@@ -51,7 +51,7 @@ def take_low_bytes(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
         kernel.tdma([walk], src.address + src_offset, dst.address + dst_offset, format=dst.format)
 
 
-def widen(kernel: Kernel, src: Tsr) -> Tsr:
+def widen(kernel: OpKernel, src: SpmTensor) -> SpmTensor:
     """`src` in fp32: itself when it is, else a temporary."""
     if src.format == F32:
         return src
@@ -60,7 +60,7 @@ def widen(kernel: Kernel, src: Tsr) -> Tsr:
     return wide
 
 
-def narrow(kernel: Kernel, src: Tsr, dst: Tsr) -> None:
+def narrow(kernel: OpKernel, src: SpmTensor, dst: SpmTensor) -> None:
     """Writes the fp32 tensor `src` to `dst`, rounding once; `src` is overwritten on the way."""
     for count, src_offset, dst_offset in _stretches(src, dst):
         at, to = src.address + src_offset, dst.address + dst_offset

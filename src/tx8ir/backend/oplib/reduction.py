@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tx8ir.backend.graph import shape_of
 from tx8ir.backend.oplib.boxes import Box, window_box
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
@@ -21,9 +21,9 @@ class ReduceLib(KernelModel[tx8be.ReduceOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.CT)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.CT)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         axis = tx8be.reduce_axes(len(shape_of(self.op.x)))[self.op.axes]
         kernel.reduce(self.op.function.value, axis, kernel.operand(0), kernel.result)
 
@@ -34,7 +34,7 @@ class ReduceCuts(Model[tx8be.ReduceOp]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         rank = len(shape_of(self.op.y))
         last = last_axis_granule(self.op.results[0], target)
         return tuple(None if a in self.op.axes else last if a == rank - 1 else 1 for a in range(rank))
@@ -54,9 +54,9 @@ class PoolLib(KernelModel[tx8be.PoolOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.CT)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.CT)
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         src, dst = kernel.operand(0), kernel.result
         kernel.add(
             "pool",
@@ -83,7 +83,7 @@ class PoolCuts(Model[tx8be.PoolOp]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         kh, kw = self.op.kernel
         return window_granules((kh, kw), self.op.pads, last_axis_granule(self.op.results[0], target))
 

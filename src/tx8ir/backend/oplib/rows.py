@@ -9,11 +9,11 @@ from __future__ import annotations
 from tx8ir.backend.graph import optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.elementwise import binary_unit
-from tx8ir.backend.oplib.interface import AlignMode, Engine, OperandSlices, OpLib, OpQuery, Sharding
-from tx8ir.backend.oplib.kernel import Kernel
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.precision import narrow, widen
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Model, Operation
 from tx8ir.dialects import tx8be
 from tx8ir.target.chip import Target
@@ -26,30 +26,30 @@ __all__ = ["LayerNormLib", "RowCuts", "SoftmaxLib"]
 class _RowKernel:
     """The steps that Softmax and LayerNorm share, on fp32 tensors of the form of `like`."""
 
-    def __init__(self, kernel: Kernel, like: Tsr) -> None:
+    def __init__(self, kernel: OpKernel, like: SpmTensor) -> None:
         self.kernel = kernel
         self.like = like
-        self.ones = kernel.temporary(Tsr(F32, (1, like.channels), MemLayout.Cx))
+        self.ones = kernel.temporary(SpmTensor(F32, (1, like.channels), MemLayout.Cx))
         kernel.fill(self.ones, 1.0)
         self.row = kernel.temporary(like.with_channels(1))
         self.spread = kernel.temporary(like)
 
-    def reduce(self, function: str, src: Tsr) -> Tsr:
+    def reduce(self, function: str, src: SpmTensor) -> SpmTensor:
         """One value per row of `src`."""
         self.kernel.reduce(function, "C", src, self.row)
         return self.row
 
-    def broadcast(self, row: Tsr) -> Tsr:
+    def broadcast(self, row: SpmTensor) -> SpmTensor:
         """The row scalars, repeated over the channels."""
         out = self.spread
         self.kernel.gemm(row, self.ones, out, m=out.hw, k=1, n=out.channels)
         return out
 
-    def vv(self, function: str, lhs: Tsr, rhs: Tsr, dst: Tsr) -> None:
+    def vv(self, function: str, lhs: SpmTensor, rhs: SpmTensor, dst: SpmTensor) -> None:
         for count, a, b, to in self.kernel.each_run(lhs, rhs, dst):
             self.kernel.binary_vv(function, a, b, to, count, F32)
 
-    def unary(self, function: str, src: Tsr, dst: Tsr) -> None:
+    def unary(self, function: str, src: SpmTensor, dst: SpmTensor) -> None:
         for count, a, to in self.kernel.each_run(src, dst):
             self.kernel.unary(function, a, to, count, F32)
 
@@ -58,14 +58,14 @@ class _RowLib(KernelModel[Operation]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=Engine.CT)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.CT)
 
-    def output(self, kernel: Kernel) -> Tsr:
+    def output(self, kernel: OpKernel) -> SpmTensor:
         """Where the fp32 result goes: the result itself, or a temporary that is narrowed at the end."""
         out = kernel.result
         return out if out.format == F32 else kernel.temporary(out.with_format(F32))
 
-    def finish(self, kernel: Kernel, wide: Tsr) -> None:
+    def finish(self, kernel: OpKernel, wide: SpmTensor) -> None:
         if wide.format != kernel.result.format:
             narrow(kernel, wide, kernel.result)
 
@@ -76,7 +76,7 @@ class SoftmaxLib(_RowLib):
 
     __slots__ = ()
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         x = widen(kernel, kernel.operand(0))
         y = self.output(kernel)
         rows = _RowKernel(kernel, y)
@@ -92,7 +92,7 @@ class LayerNormLib(_RowLib):
 
     __slots__ = ()
 
-    def emit(self, kernel: Kernel) -> None:
+    def emit(self, kernel: OpKernel) -> None:
         assert isinstance(self.op, tx8be.LayerNormOp)
         x = widen(kernel, kernel.operand(0))
         y = self.output(kernel)
@@ -117,7 +117,7 @@ class RowCuts(Model[Operation]):
 
     __slots__ = ()
 
-    def granules(self, target: Target) -> tuple[int | None, ...]:
+    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
         return (*(1 for _ in shape_of(self.op.results[0])[1:]), None)
 
     def operand_slices(self, out: Box) -> OperandSlices:

@@ -1,4 +1,4 @@
-"""`Tsr`: the descriptor of one tensor slice in SPM, as kernels see it."""
+"""`SpmTensor`: the descriptor of one tensor slice in SPM, as kernels see it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import attrs
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, aligned_channels, batch_bytes, channel_blocking, size_bytes
 
-__all__ = ["SPM_ALIGNMENT", "Segment", "Tsr", "align_up"]
+__all__ = ["SPM_ALIGNMENT", "Segment", "SpmTensor", "align_up"]
 
 SPM_ALIGNMENT = 256
 """Bytes: natural alignment of a tensor and of a batch in SPM (machine.md §1)."""
@@ -35,7 +35,7 @@ class Segment:
 
 
 @attrs.frozen(slots=False)
-class Tsr:
+class SpmTensor:
     """A tensor, or the slice of one, at a byte `address` in SPM (0 while the address is not known).
 
     `shape` is logical; `layout` says where its elements are (machine.md §3). A slice has the layout of its own extents,
@@ -47,17 +47,17 @@ class Tsr:
     layout: MemLayout
     address: int = 0
 
-    def at(self, address: int) -> Tsr:
+    def at(self, address: int) -> SpmTensor:
         """The same tensor at another address."""
-        return Tsr(self.format, self.shape, self.layout, address)
+        return SpmTensor(self.format, self.shape, self.layout, address)
 
-    def with_format(self, format: Format, address: int = 0) -> Tsr:
+    def with_format(self, format: Format, address: int = 0) -> SpmTensor:
         """A tensor of the same shape and layout in another format."""
-        return Tsr(format, self.shape, self.layout, address)
+        return SpmTensor(format, self.shape, self.layout, address)
 
-    def with_channels(self, channels: int, address: int = 0) -> Tsr:
+    def with_channels(self, channels: int, address: int = 0) -> SpmTensor:
         """A tensor of the same rows with another last extent."""
-        return Tsr(self.format, (*self.shape[:-1], channels), self.layout, address)
+        return SpmTensor(self.format, (*self.shape[:-1], channels), self.layout, address)
 
     @cached_property
     def blocked(self) -> bool:
@@ -169,9 +169,9 @@ class Tsr:
 
     @cached_property
     def _tail_start(self) -> int:
-        """The first channel of the C0 tail; behind the last channel when there is none."""
+        """The first channel of the C0 tail; after the last channel when there is none."""
         return channel_blocking(self.channels, self.format).cx * self.format.block
 
-    def padded(self) -> Tsr:
+    def padded(self) -> SpmTensor:
         """The tensor whose logical channels are this one's lanes: the same bytes, without padding."""
         return self if self.lanes == self.channels else self.with_channels(self.lanes, self.address)

@@ -11,9 +11,9 @@ import attrs
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.interface import OpLib, Sharding
-from tx8ir.backend.oplib.kernel import Kernel, OpSlice
+from tx8ir.backend.oplib.kernel import OpKernel, OpSlice
 from tx8ir.backend.oplib.model import last_axis_granule
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.backend.schedule.transfer import Transfer, Transfers, transfer
 from tx8ir.core import IrError, NoneType, Operation, Value
 from tx8ir.dialects import tx8be
@@ -40,9 +40,9 @@ def sharding_of(op: Operation) -> Sharding:
     return rules
 
 
-def tensor_of(value: Value, extent: tuple[int, ...] | None = None) -> Tsr:
+def tensor_of(value: Value, extent: tuple[int, ...] | None = None) -> SpmTensor:
     """The descriptor of `value`, or of a slice of it with `extent`, not placed."""
-    return Tsr(format_of(value), shape_of(value) if extent is None else extent, mem_layout_of(value))
+    return SpmTensor(format_of(value), shape_of(value) if extent is None else extent, mem_layout_of(value))
 
 
 @attrs.frozen(slots=False)
@@ -58,7 +58,7 @@ class GroupSlice:
     pads: tuple[tuple[int, int, int, int], ...]
 
     phases: tuple[tuple[int, bool] | None, ...]
-    """`Tsr.channel_phase` of every box."""
+    """`SpmTensor.channel_phase` of every box."""
 
     cuts: tuple[tuple[tuple[int, ...] | None, ...], ...]
     """Where in the operand's box what a compute op reads begins, like `needs`; None where that is not in SPM."""
@@ -82,8 +82,8 @@ class GroupBody:
     target: Target
     transfers: Transfers = attrs.field(eq=False)
     _slices: dict[Box, GroupSlice | None] = attrs.field(factory=dict[Box, "GroupSlice | None"], init=False, eq=False)
-    _parts: dict[tuple[int, tuple[int, ...]], Tsr] = attrs.field(
-        factory=dict[tuple[int, tuple[int, ...]], Tsr], init=False, eq=False
+    _parts: dict[tuple[int, tuple[int, ...]], SpmTensor] = attrs.field(
+        factory=dict[tuple[int, tuple[int, ...]], SpmTensor], init=False, eq=False
     )
 
     @staticmethod
@@ -134,8 +134,8 @@ class GroupBody:
         return shape_of(self.stored)
 
     @cached_property
-    def granules(self) -> tuple[int | None, ...]:
-        """Where the stored value may be cut (see `Sharding.granules`)."""
+    def cut_alignment(self) -> tuple[int | None, ...]:
+        """Where the stored value may be cut (see `Sharding.cut_alignment`)."""
         producer = self.stored.defining_op
         if isinstance(producer, tx8be.LoadVarOp | tx8be.LoadConstOp):  # a copy of an input or a constant
             return (
@@ -143,10 +143,10 @@ class GroupBody:
                 *((last_axis_granule(self.stored, self.target),) if self.shape else ()),
             )
         assert producer is not None
-        return sharding_of(producer).granules(self.target)
+        return sharding_of(producer).cut_alignment(self.target)
 
     @cached_property
-    def tensors(self) -> tuple[Tsr, ...]:
+    def tensors(self) -> tuple[SpmTensor, ...]:
         """The whole tensor of every value."""
         return tuple(tensor_of(value) for value in self.values)
 
@@ -207,7 +207,7 @@ class GroupBody:
 
     @cached_property
     def _all_granules(self) -> tuple[tuple[int | None, ...], ...]:
-        return tuple(sharding_of(op).granules(self.target) for op in self.compute)
+        return tuple(sharding_of(op).cut_alignment(self.target) for op in self.compute)
 
     def kernel(
         self,
@@ -217,7 +217,7 @@ class GroupBody:
         addresses: Sequence[int] | None = None,
         tables: Mapping[int, tuple[int, ...]] | None = None,
         scratch: int = 0,
-    ) -> Kernel:
+    ) -> OpKernel:
         """The instructions of compute op `number` in `group_slice`.
 
         `addresses` are the SPM addresses of `values`, `tables` the DDR addresses of the operands that are not loaded,
@@ -225,7 +225,7 @@ class GroupBody:
         the op reads, because another op reads more, is first cut out into a temporary.
         """
         op = self.compute[number]
-        operands: list[Tsr | None] = []
+        operands: list[SpmTensor | None] = []
         placed = dict(tables or {})
         for i, value in enumerate(op.operands):
             position = self.index.get(value)
@@ -237,7 +237,7 @@ class GroupBody:
                 operands.append(self.slice_tensor(position, group_slice, addresses[position] if addresses else 0))
         position = len(self.loads) + number
         result = self.slice_tensor(position, group_slice, addresses[position] if addresses else 0)
-        kernel = Kernel(OpSlice(tuple(operands), result, group_slice.pads[number], placed), self.target, scratch)
+        kernel = OpKernel(OpSlice(tuple(operands), result, group_slice.pads[number], placed), self.target, scratch)
         for i, (buffer, needed, cut) in enumerate(
             zip(operands, group_slice.needs[number], group_slice.cuts[number], strict=True)
         ):
@@ -248,7 +248,7 @@ class GroupBody:
         op_lib(op).emit(kernel)
         return kernel
 
-    def slice_tensor(self, position: int, group_slice: GroupSlice, address: int = 0) -> Tsr:
+    def slice_tensor(self, position: int, group_slice: GroupSlice, address: int = 0) -> SpmTensor:
         """The slice of `values[position]`, at `address`."""
         box = group_slice.boxes[position]
         if box is None:
@@ -256,7 +256,7 @@ class GroupBody:
         part = self._parts.get((position, box.extent))
         if part is None:
             whole = self.tensors[position]
-            part = self._parts[position, box.extent] = Tsr(whole.format, box.extent, whole.layout)
+            part = self._parts[position, box.extent] = SpmTensor(whole.format, box.extent, whole.layout)
         return part.at(address) if address else part
 
     def transfer(self, position: int, box: Box) -> Transfer:
@@ -264,14 +264,14 @@ class GroupBody:
         whole = self.tensors[position]
         found = self.transfers.get((whole, box))
         if found is None:
-            part = Tsr(whole.format, box.extent, whole.layout)
+            part = SpmTensor(whole.format, box.extent, whole.layout)
             found = self.transfers[whole, box] = transfer(whole, box, part, self.target)
         return found
 
 
-def _allowed(box: Box, shape: tuple[int, ...], granules: tuple[int | None, ...]) -> bool:
-    """Whether a cut respects the granules: starts and ends on multiples, or at the tensor's end."""
-    for start, extent, size, granule in zip(box.start, box.extent, shape, granules, strict=True):
+def _allowed(box: Box, shape: tuple[int, ...], cut_alignment: tuple[int | None, ...]) -> bool:
+    """Whether a cut respects the cut_alignment: starts and ends on multiples, or at the tensor's end."""
+    for start, extent, size, granule in zip(box.start, box.extent, shape, cut_alignment, strict=True):
         if granule is None:
             if (start, extent) != (0, size):
                 return False

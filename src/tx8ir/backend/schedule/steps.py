@@ -31,7 +31,7 @@ class GroupSteps:
     @staticmethod
     def make(body: GroupBody, tiling: Tiling, tiles: int) -> GroupSteps:
         """The steps of `body` on `tiles` tiles."""
-        boxes = tuple(tile_boxes(body.shape, body.granules, tiling.sharding, tiles))
+        boxes = tuple(tile_boxes(body.shape, body.cut_alignment, tiling.sharding, tiles))
         largest = tuple(max(box.extent[a] for box in boxes if box is not None) for a in range(len(body.shape)))
         return GroupSteps(body, tiling, boxes, steps_per_axis(largest, tiling.slice))
 

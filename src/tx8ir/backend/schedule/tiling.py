@@ -44,28 +44,28 @@ def axis_parts(extent: int, granule: int | None, parts: int) -> list[tuple[int, 
     return [(start, min(start + step, extent) - start) for start in starts]
 
 
-def tiles_used(shape: Sequence[int], granules: Sequence[int | None], sharding: Sequence[int]) -> int:
+def tiles_used(shape: Sequence[int], cut_alignment: Sequence[int | None], sharding: Sequence[int]) -> int:
     """Tiles with something to do."""
     used = 1
-    for extent, granule, parts in zip(shape, granules, sharding, strict=True):
+    for extent, granule, parts in zip(shape, cut_alignment, sharding, strict=True):
         blocks = _blocks(extent, granule)
         used *= ceil_div(blocks, ceil_div(blocks, parts))
     return used
 
 
-def score(shape: Sequence[int], granules: Sequence[int | None], sharding: Sequence[int]) -> int:
+def score(shape: Sequence[int], cut_alignment: Sequence[int | None], sharding: Sequence[int]) -> int:
     """The seed's level of a sharding: ``ceil(log2(prod(min(s_i, ceil(shape_i / align_i)))))``."""
     product = math.prod(
-        min(s, _blocks(extent, granule)) for s, extent, granule in zip(sharding, shape, granules, strict=True)
+        min(s, _blocks(extent, granule)) for s, extent, granule in zip(sharding, shape, cut_alignment, strict=True)
     )
     return (product - 1).bit_length()
 
 
 def tile_boxes(
-    shape: Sequence[int], granules: Sequence[int | None], sharding: Sequence[int], tiles: int
+    shape: Sequence[int], cut_alignment: Sequence[int | None], sharding: Sequence[int], tiles: int
 ) -> list[Box | None]:
     """The box of each tile, by tile id; None for a tile without work. The last axis varies fastest with the id."""
-    axes = [axis_parts(*axis) for axis in zip(shape, granules, sharding, strict=True)]
+    axes = [axis_parts(*axis) for axis in zip(shape, cut_alignment, sharding, strict=True)]
     boxes: list[Box | None] = []
     for parts in itertools.product(*axes):
         box = Box(tuple(start for start, _ in parts), tuple(extent for _, extent in parts))

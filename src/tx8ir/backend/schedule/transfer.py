@@ -10,9 +10,9 @@ import attrs
 
 from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.kernel import Instruction, Kernel, OpSlice
+from tx8ir.backend.oplib.kernel import InstructionDraft, OpKernel, OpSlice
 from tx8ir.backend.oplib.moves import AxisMap, Walk, split_dense, walks
-from tx8ir.backend.oplib.tensor import Tsr
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Program
 from tx8ir.target.chip import Target
 
@@ -26,7 +26,7 @@ class Transfer:
     `complete` is False when the slice has padding lanes that the walks do not write.
     """
 
-    whole: Tsr
+    whole: SpmTensor
     box: Box
     walks: tuple[Walk, ...]
     complete: bool
@@ -47,7 +47,7 @@ class Transfer:
         return tuple(w.segment * math.prod(extent for extent, _, _ in w.levels) for w in self.walks)
 
 
-class Transfers(dict[tuple[Tsr, Box], Transfer]):
+class Transfers(dict[tuple[SpmTensor, Box], Transfer]):
     """How boxes of whole tensors move, as far as one compilation has asked; a pass asks its `analyses` for it.
 
     It depends on the program's target alone, so every pass that keeps the target may preserve it.
@@ -57,7 +57,7 @@ class Transfers(dict[tuple[Tsr, Box], Transfer]):
         super().__init__()
 
 
-def transfer(tensor: Tsr, box: Box, part: Tsr, target: Target) -> Transfer:
+def transfer(tensor: SpmTensor, box: Box, part: SpmTensor, target: Target) -> Transfer:
     """How `box` of `tensor` maps to `part`, a tensor of the box's extents, in walks that a DMA of `target` can do.
 
     A slice of a dense tensor is a strided box; one of a blocked tensor is, per batch, a walk over its channel blocks
@@ -105,10 +105,12 @@ def _placed(transfers: Sequence[Transfer], ddr: int) -> list[tuple[Walk, list[in
     return rows
 
 
-def load_instructions(transfers: Sequence[Transfer], part: Tsr, ddr: int, target: Target) -> list[Instruction]:
+def load_instructions(
+    transfers: Sequence[Transfer], part: SpmTensor, ddr: int, target: Target
+) -> list[InstructionDraft]:
     """The instructions that load slices of a tensor at `ddr`, one per tile and of equal structure, to `part`."""
     rows = _placed(transfers, ddr)
-    kernel = Kernel(OpSlice((), part), target)
+    kernel = OpKernel(OpSlice((), part), target)
     if not transfers[0].complete:
         kernel.fill(part)
     for walk, bases in rows:
@@ -116,7 +118,9 @@ def load_instructions(transfers: Sequence[Transfer], part: Tsr, ddr: int, target
     return kernel.instructions
 
 
-def store_instructions(transfers: Sequence[Transfer], part: Tsr, ddr: int, target: Target) -> list[Instruction]:
+def store_instructions(
+    transfers: Sequence[Transfer], part: SpmTensor, ddr: int, target: Target
+) -> list[InstructionDraft]:
     """The instructions that store `part` to slices of a tensor at `ddr`, one per tile and of equal structure.
 
     Raises:
@@ -125,7 +129,7 @@ def store_instructions(transfers: Sequence[Transfer], part: Tsr, ddr: int, targe
     rows, first = _placed(transfers, ddr), transfers[0]
     if not first.complete:
         raise CompileError(f"a store of channels {first.box.channels} of {first.whole.channels} cuts a channel block")
-    kernel = Kernel(OpSlice((), part), target)
+    kernel = OpKernel(OpSlice((), part), target)
     for walk, bases in rows:
         kernel.add("wdma", **_fields(walk, part.address, bases, part.format.bytes))
     return kernel.instructions

@@ -34,13 +34,14 @@ def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     for vector in (*factor_vectors(tiles, rank), (1,) * rank):
         cuts = tuple(
-            tuple(p for p in axis_parts(*axis) if p[1]) for axis in zip(body.shape, body.granules, vector, strict=True)
+            tuple(p for p in axis_parts(*axis) if p[1])
+            for axis in zip(body.shape, body.cut_alignment, vector, strict=True)
         )
         if cuts not in seen:
             seen.add(cuts)
             found.append(vector)
-    shape, granules = body.shape, body.granules
-    return sorted(found, key=lambda v: (-tiles_used(shape, granules, v), -score(shape, granules, v), v[::-1]))
+    shape, cut_alignment = body.shape, body.cut_alignment
+    return sorted(found, key=lambda v: (-tiles_used(shape, cut_alignment, v), -score(shape, cut_alignment, v), v[::-1]))
 
 
 def find_tiling(
@@ -80,7 +81,7 @@ def _previews(body: GroupBody, pricer: Pricer, vectors: Iterable[tuple[int, ...]
     """What can be said of every sharding cheaply, the most promising first."""
     found: list[Preview] = []
     for sharding in vectors:
-        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.granules, sharding, strict=True))
+        tile = tuple(axis_parts(*axis)[0][1] for axis in zip(body.shape, body.cut_alignment, sharding, strict=True))
         preview = pricer.preview(sharding, tile)
         if preview is not None:
             found.append(preview)
@@ -96,7 +97,7 @@ def _overlapped(body: GroupBody, pricer: Pricer, whole: Candidate) -> Iterator[C
     tiling = whole.tiling
     if whole.steps > 1:
         return
-    for axis, (extent, granule) in enumerate(zip(tiling.slice, body.granules, strict=True)):
+    for axis, (extent, granule) in enumerate(zip(tiling.slice, body.cut_alignment, strict=True)):
         sizes = _slice_sizes(extent, granule)
         for steps in (2, 4, 8):
             size = next((s for s in sizes if ceil_div(extent, s) >= steps), None)
@@ -116,20 +117,20 @@ def _candidates(
     if whole:
         yield from whole
         return
-    axes = [a for a in reversed(range(len(tile))) if len(_slice_sizes(tile[a], body.granules[a])) > 1]
+    axes = [a for a in reversed(range(len(tile))) if len(_slice_sizes(tile[a], body.cut_alignment[a])) > 1]
     if not axes:
         return
     found = False
     for axis in axes:
-        for candidate in _coarsest(pricer, sharding, tile, axis, body.granules[axis]):
+        for candidate in _coarsest(pricer, sharding, tile, axis, body.cut_alignment[axis]):
             found = True
             yield candidate
     fixed = tile
     for previous, axis in pairwise(axes):
         if found:
             return
-        fixed = _with(fixed, previous, _slice_sizes(tile[previous], body.granules[previous])[-1])
-        for candidate in _coarsest(pricer, sharding, fixed, axis, body.granules[axis]):
+        fixed = _with(fixed, previous, _slice_sizes(tile[previous], body.cut_alignment[previous])[-1])
+        for candidate in _coarsest(pricer, sharding, fixed, axis, body.cut_alignment[axis]):
             found = True
             yield candidate
 

@@ -251,7 +251,7 @@ class SymbolRefAttr(Valued):
 
 
 def symbol_text(name: str) -> str:
-    """`@name`, quoted when it is no plain identifier."""
+    """`@name`, quoted when it is not a plain identifier."""
     return "@" + (name if is_bare(name) else quote(name))
 
 

@@ -92,7 +92,7 @@ class Lexer:
             self.pos = match.end()
 
     def peek(self) -> str:
-        """The next character that is no white space, or the empty string at the end."""
+        """The next character that is not white space, or the empty string at the end."""
         self.skip_space()
         return self.text[self.pos : self.pos + 1]
 
@@ -182,7 +182,7 @@ class Lexer:
                 self.fail(f"unknown escape '\\{escape}' in a string", self.pos)
 
     def opaque(self) -> str:
-        """Read a sigil, a name and the balanced brackets right behind it, if any, as they are."""
+        """Read a sigil, a name and the balanced brackets right after it, if any, as they are."""
         start = self.pos
         self.pos += 1
         self.name_here(f"a name right after '{self.text[start]}'")

@@ -123,7 +123,7 @@ def struct_attr(name: str) -> Callable[[S_], S_]:
     def register(cls: S_) -> S_:
         _split_name(name)
         if not hasattr(cls, "__attrs_attrs__") or not issubclass(cls, StructAttr):
-            raise TypeError(f"{cls.__name__} is no attrs subclass of StructAttr")
+            raise TypeError(f"{cls.__name__} is not an attrs subclass of StructAttr")
         cls.attr_name = name
         # Equal instances are one object; compared by value, 0.0 and -0.0 or 1 and True would be mixed up.
         cls.__eq__ = object.__eq__
@@ -144,7 +144,7 @@ class OpaqueAttr(Valued):
     """An attribute of a dialect that is not loaded: its text is kept as it was read (`#foo.bar<…>`).
 
     Raises:
-        ValueError: the text is not `#`, a name and, optionally, balanced angle brackets right behind it.
+        ValueError: the text is not `#`, a name and, optionally, balanced angle brackets right after it.
     """
 
     __slots__ = ()

@@ -334,7 +334,7 @@ class OpaqueType(Type):
     """A type of a dialect that is not loaded: its text is kept as it was read (`!foo.bar<…>`).
 
     Raises:
-        ValueError: the text is not `!`, a name and, optionally, balanced angle brackets right behind it.
+        ValueError: the text is not `!`, a name and, optionally, balanced angle brackets right after it.
     """
 
     __slots__ = ()
@@ -356,7 +356,7 @@ class OpaqueType(Type):
 
 
 def _depth_around(elements: tuple[Any, ...]) -> int:
-    """The depth of a type made of `elements`. Raises TypeError for what is no type, ValueError beyond the limit."""
+    """The depth of a type made of `elements`. Raises TypeError for what is not a type, ValueError beyond the limit."""
     depth = 1
     for element in elements:
         if not isinstance(element, Type):
@@ -368,7 +368,7 @@ def _depth_around(elements: tuple[Any, ...]) -> int:
 
 
 def function_text(inputs: Iterable[Type], results: tuple[Type, ...]) -> str:
-    """The text of a signature: one result that is no function stands without parentheses."""
+    """The text of a signature: one result that is not a function stands without parentheses."""
     if len(results) == 1 and not isinstance(results[0], FunctionType):
         return f"({', '.join(map(str, inputs))}) -> {results[0]}"
     return f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"

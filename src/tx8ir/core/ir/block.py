@@ -52,7 +52,7 @@ class Block(Displayable):
         return tuple(self._args)
 
     def add_argument(self, type: Type) -> BlockArgument:
-        """Append an argument. Raises IrError when `type` is no Type."""
+        """Append an argument. Raises IrError when `type` is not a Type."""
         if not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise IrError(f"the type of a block argument is a Type, not {type!r}")
         argument = BlockArgument.__new__(BlockArgument)
@@ -64,7 +64,7 @@ class Block(Displayable):
         return argument
 
     def erase_argument(self, index: int) -> None:
-        """Remove an argument; those behind it move up. Raises IrError when it is used or does not exist."""
+        """Remove an argument; those after it move up. Raises IrError when it is used or does not exist."""
         self.erase_arguments((index,))
 
     def erase_arguments(self, indices: Collection[int]) -> None:
@@ -102,7 +102,7 @@ class Block(Displayable):
         return from_last if from_last is not None and from_last.has_trait(Terminator) else None
 
     def __iter__(self) -> Iterator[Operation]:
-        """The operations in order. The one just given may be erased or moved; one put behind it is not visited."""
+        """The operations in order. The one just given may be erased or moved; one put after it is not visited."""
         op = self._first
         while op is not None:
             following = op._next
@@ -154,7 +154,7 @@ class Block(Displayable):
             self.append(op)
 
     def insert_before(self, op: Operation, anchor: Operation) -> Operation:
-        """Put a detached operation in front of `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
+        """Put a detached operation before `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
         self._check_anchor(anchor)
         self._check_insert(op)
         before = anchor._previous
@@ -175,7 +175,7 @@ class Block(Displayable):
         return op
 
     def insert_after(self, op: Operation, anchor: Operation) -> Operation:
-        """Put a detached operation behind `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
+        """Put a detached operation after `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
         self._check_anchor(anchor)
         following = anchor._next
         return self.append(op) if following is None else self.insert_before(op, following)
@@ -185,7 +185,7 @@ class Block(Displayable):
         return self.append(op) if self._first is None else self.insert_before(op, self._first)
 
     def splice_before(self, anchor: Operation, source: Block) -> None:
-        """Move all operations of `source` in front of `anchor`, in order; O(operations moved)."""
+        """Move all operations of `source` before `anchor`, in order; O(operations moved)."""
         self._check_anchor(anchor)
         require_block(source, "what is spliced")
         if source is self:
@@ -291,7 +291,7 @@ class Block(Displayable):
 
 
 def require_block(given: object, what: str) -> None:
-    """Raise IrError when `given` is no block."""
+    """Raise IrError when `given` is not a block."""
     if not isinstance(given, Block):
         raise IrError(f"{what} is a Block, not {given!r}")
 

@@ -21,7 +21,7 @@ class Builder:
 
     Args:
         block: the block to insert into.
-        anchor: operations go in front of it; None means at the end of the block.
+        anchor: operations go before it; None means at the end of the block.
     """
 
     __slots__ = ("_outer", "anchor", "block")

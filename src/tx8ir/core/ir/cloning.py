@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from tx8ir.core.errors import IrError
-from tx8ir.support.relaxed_gc import bulk
+from tx8ir.support.relaxed_gc import relaxed_gc
 
 from .block import Region, require_block
 from .operation import Operation, create_unchecked
@@ -18,7 +18,7 @@ def clone_operation(root: Operation, mapping: dict[Any, Any]) -> Any:
     """See `Operation.clone`. `mapping` takes values and blocks."""
     if mapping:
         _check_mapping(root, mapping)
-    with bulk():
+    with relaxed_gc():
         return _clone(root, mapping)
 
 

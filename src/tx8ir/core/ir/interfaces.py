@@ -146,7 +146,7 @@ class Fold(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
-class Fallible(Interface):
+class ConditionallySpeculatable(Interface):
     """A `Pure` operation whose evaluation may end in an error: it must not run where the program would not run it."""
 
     __slots__ = ()

@@ -107,7 +107,7 @@ class Operation(Displayable):
 
         Raises:
         ------
-            IrError: an operand is no value, or a region belongs to another operation.
+            IrError: an operand is not a value, or a region belongs to another operation.
         """
         values = [as_value(v, f"operand {i} of {cls.name}") for i, v in enumerate(operands)]
         for number, type in enumerate(result_types):
@@ -211,7 +211,7 @@ class Operation(Displayable):
     def walk(self) -> Iterator[Operation]:
         """Itself, then everything inside its regions, in text order.
 
-        The operation just given may be erased or moved; one inserted right behind it is not visited.
+        The operation just given may be erased or moved; one inserted right after it is not visited.
         """
         yield self
         stack: list[Any] = []
@@ -231,7 +231,7 @@ class Operation(Displayable):
     # -- editing --------------------------------------------------------------------------------------------------
 
     def set_operand(self, index: int, value: Value | Operation) -> None:
-        """Replace one operand; O(1). Raises IrError when there is no such operand or `value` is no value."""
+        """Replace one operand; O(1). Raises IrError when there is no such operand or `value` is not a value."""
         if not -len(self._operands) <= index < len(self._operands):
             raise IrError(f"{self.name} has {len(self._operands)} operands, so no operand {index}", self)
         self._operands[index].set(as_value(value, f"operand {index} of {self.name}"))
@@ -275,13 +275,13 @@ class Operation(Displayable):
             block._unlink(self)
 
     def move_before(self, anchor: Operation) -> None:
-        """Move it in front of `anchor`. Raises IrError when `anchor` is detached or inside it."""
+        """Move it before `anchor`. Raises IrError when `anchor` is detached or inside it."""
         self._check_move(anchor)
         self.detach()
         cast("Block", anchor._parent).insert_before(self, anchor)
 
     def move_after(self, anchor: Operation) -> None:
-        """Move it behind `anchor`. Raises IrError when `anchor` is detached or inside it."""
+        """Move it after `anchor`. Raises IrError when `anchor` is detached or inside it."""
         self._check_move(anchor)
         self.detach()
         cast("Block", anchor._parent).insert_after(self, anchor)

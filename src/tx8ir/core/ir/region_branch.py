@@ -103,7 +103,7 @@ class LoopLike(Interface):
 def insert_rebuilt(
     branch: RegionBranch, operands: Sequence[Value], result_types: Sequence[Type], attributes: DictAttr
 ) -> Operation:
-    """Put what `rebuilt` makes in front of the operation of `branch`, and move the regions to it. O(values)."""
+    """Put what `rebuilt` makes before the operation of `branch`, and move the regions to it. O(values)."""
     op = operation_of(branch)
     regions = op._regions
     op._regions = ()

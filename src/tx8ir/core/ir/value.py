@@ -92,7 +92,7 @@ class Value(Displayable):
 
         Raises:
         ------
-            IrError: `other` is no value, or belongs to an erased operation.
+            IrError: `other` is not a value, or belongs to an erased operation.
         """
         other = as_value(other)
         first = self._first_use

@@ -18,11 +18,11 @@ from tx8ir.core.ir.traits import SameOperandsAndResultType
 from tx8ir.core.ir.value import OpOperand, OpResult, as_value, link, link_source
 from tx8ir.core.location import STATE, python_location
 
-from .definition import SEGMENTS, Definition
+from .definition import SEGMENTS, OpDef
 from .fields import MISSING
 
 
-def generate_constructor(d: Definition) -> Callable[..., None]:
+def generate_constructor(d: OpDef) -> Callable[..., None]:
     """The constructor of an op class as a function specialised to its fields."""
     name = d.op_class.name or d.op_class.__name__
     scope: dict[str, Any] = {
@@ -113,7 +113,7 @@ def generate_constructor(d: Definition) -> Callable[..., None]:
     return scope["__init__"]
 
 
-def _result_lines(d: Definition, fixed: bool) -> list[str]:
+def _result_lines(d: OpDef, fixed: bool) -> list[str]:
     """Find the result types, from the caller or by inference, and make the results."""
     if not d.results:
         return []
@@ -148,7 +148,7 @@ def _result_lines(d: Definition, fixed: bool) -> list[str]:
     return lines
 
 
-def _encode_attributes(d: Definition, given: dict[str, Any], segments: tuple[int, ...] | None) -> DictAttr:
+def _encode_attributes(d: OpDef, given: dict[str, Any], segments: tuple[int, ...] | None) -> DictAttr:
     """The attribute dictionary of a new operation. Raises IrError naming the attribute that does not fit."""
     entries: dict[str, Attribute] = {}
     codecs = d.codecs
@@ -167,7 +167,7 @@ def _encode_attributes(d: Definition, given: dict[str, Any], segments: tuple[int
     return dict_attr(keys, tuple([entries[k] for k in keys]))
 
 
-def _infer(d: Definition, op: Operation, given: tuple[Any, ...], key: Any) -> tuple[Type, ...]:
+def _infer(d: OpDef, op: Operation, given: tuple[Any, ...], key: Any) -> tuple[Type, ...]:
     """The result types: those given, else inferred, remembered under `key`. Raises VerifyError or IrError."""
     if all(t is None for t in given):
         if isinstance(op, InferTypes):
@@ -191,7 +191,7 @@ def _infer(d: Definition, op: Operation, given: tuple[Any, ...], key: Any) -> tu
     return _check_result_types(d, op, given)
 
 
-def _check_result_types(d: Definition, op: Operation, given: tuple[Any, ...]) -> tuple[Type, ...]:
+def _check_result_types(d: OpDef, op: Operation, given: tuple[Any, ...]) -> tuple[Type, ...]:
     types: list[Type] = []
     for field, value in zip(d.results, given, strict=True):
         for item in (value,) if field.count == "one" else tuple(value or ()):

@@ -33,7 +33,7 @@ SEGMENTS: Final = "operandSegmentSizes"
 """The attribute that says how many operands each field has, where several fields vary."""
 
 
-class Definition:
+class OpDef:
     """The fields of an op class by kind, and the attribute codecs, found when first asked for."""
 
     def __init__(self, op_class: type[Operation], fields: dict[str, Field]) -> None:
@@ -94,7 +94,7 @@ class Definition:
         return start, start + (1 if field.count == "one" else extra)
 
 
-def declared_faults(d: Definition, op: Operation) -> list[str]:
+def declared_faults(d: OpDef, op: Operation) -> list[str]:
     """What in `op` breaks its declaration: numbers and types of operands and results, attributes, regions, traits.
 
     Depends on types, attributes and counts alone, so a combination that was found right is remembered per class.
@@ -135,9 +135,7 @@ def declared_faults(d: Definition, op: Operation) -> list[str]:
 _NO_FAULTS: Final[list[str]] = []
 
 
-def _value_faults(
-    d: Definition, op: Operation, fields: Sequence[ValueField], types: Sequence[Type], kind: str
-) -> list[str]:
+def _value_faults(d: OpDef, op: Operation, fields: Sequence[ValueField], types: Sequence[Type], kind: str) -> list[str]:
     least = sum(f.count == "one" for f in fields)
     most = least + sum(f.count == "optional" for f in fields) if all(f.count != "many" for f in fields) else None
     if len(types) < least or (most is not None and len(types) > most):
@@ -161,7 +159,7 @@ def _value_faults(
     return faults
 
 
-def _attribute_faults(d: Definition, op: Operation) -> list[str]:
+def _attribute_faults(d: OpDef, op: Operation) -> list[str]:
     faults: list[str] = []
     for f in d.attributes:
         found = op._attributes.get(f.key)

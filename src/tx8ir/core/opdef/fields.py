@@ -186,7 +186,7 @@ def attribute(*, default: Any = MISSING, name: str | None = None, doc: str = "",
 
     Args:
         default: the value when the constructor is not given one.
-        name: its key in the text, when that is no Python identifier or is taken by `Operation`.
+        name: its key in the text, when that is not a Python identifier or is taken by `Operation`.
     """
     return AttributeField(default, name, doc)
 

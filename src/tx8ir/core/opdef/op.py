@@ -14,7 +14,7 @@ from tx8ir.core.ir.traits import Trait
 from tx8ir.core.location import at_location, caller_location
 
 from .constructor import generate_constructor
-from .definition import Definition
+from .definition import OpDef
 from .fields import (
     MISSING,
     AttributeField,
@@ -45,7 +45,7 @@ def _first_init(self: Op, *args: Any, **kwargs: Any) -> None:
         self.__init__(*args, **kwargs)
 
 
-def _accessor(definition: Definition, field: Field) -> property:
+def _accessor(definition: OpDef, field: Field) -> property:
     if isinstance(field, AttributeField):
         return _attribute_accessor(definition, field)
     if isinstance(field, RegionField):
@@ -78,7 +78,7 @@ def _accessor(definition: Definition, field: Field) -> property:
     return property(read_operands, doc=field.doc)
 
 
-def _attribute_accessor(definition: Definition, field: AttributeField) -> property:
+def _attribute_accessor(definition: OpDef, field: AttributeField) -> property:
     key, default = field.key, None if field.default is MISSING else field.default
     # A field annotated with an attribute class reads as the attribute itself, not as its value.
     whole = "Attr" in str(field.annotation).rsplit(".", 1)[-1]
@@ -106,7 +106,7 @@ def _attribute_accessor(definition: Definition, field: AttributeField) -> proper
 class OpMeta(type):
     """Turns the fields of an op class body into accessors and gives the class its `OpInfo`."""
 
-    definition: Definition
+    definition: OpDef
     info: OpInfo
 
     def __new__(
@@ -134,7 +134,7 @@ class OpMeta(type):
             field.annotation = namespace.get("__annotations__", {}).get(key)
         fields.update(own)
         type.__setattr__(cls, "_own_fields", own)
-        definition = Definition(cls, fields)
+        definition = OpDef(cls, fields)
         cls.definition = definition
         inherited: set[type[Trait]] = set()
         for base in cls.__mro__[1:]:
@@ -181,4 +181,4 @@ class Op(Operation, metaclass=OpMeta):
     runs last; `verify_op`, if defined, is called by the verifier.
     """
 
-    definition: Definition
+    definition: OpDef

@@ -11,7 +11,7 @@ from tx8ir.core.errors import IrError
 from tx8ir.core.ir.operation import Operation
 from tx8ir.core.ir.value import Value
 
-from .definition import SEGMENTS, Definition
+from .definition import SEGMENTS, OpDef
 
 
 def with_operands(op: Operation, ranges: Sequence[tuple[range, Sequence[Value]]]) -> tuple[list[Value], DictAttr]:
@@ -68,6 +68,6 @@ def accepts_operand(op: Operation, index: int, type: Type) -> bool:
     return False
 
 
-def _definition(op: Operation) -> Definition | None:
+def _definition(op: Operation) -> OpDef | None:
     found: Any = getattr(op, "definition", None)
     return found

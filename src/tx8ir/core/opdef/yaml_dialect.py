@@ -32,7 +32,7 @@ from tx8ir.core.ir.traits import Trait
 from .fields import Field, attribute, operand, optional_operand, result, variadic_operand, variadic_result
 from .op import RESERVED, Op, OpMeta
 
-Node: TypeAlias = Any
+YamlNode: TypeAlias = Any
 """A node of PyYAML, which is loaded only when a list is read: `id`, `value`, `start_mark`."""
 
 Functions = Mapping[str, Callable[..., Any]]
@@ -70,7 +70,7 @@ def load_ops(
     """The op classes of a YAML op list; see `Dialect.from_yaml`.
 
     Raises:
-        ParseError: the list is no YAML, or an entry says something that is not understood; with line and column.
+        ParseError: the list is not YAML, or an entry says something that is not understood; with line and column.
         IrError: PyYAML is not installed. LoadError: the file cannot be read.
     """
     return _Loader(dialect, source, functions or {}, interfaces or {}, traits or {}).load()
@@ -105,7 +105,7 @@ class _Loader:
 
     # -- errors and nodes -----------------------------------------------------------------------------------------
 
-    def fail(self, message: str, node: Node, offset: int = 0) -> NoReturn:
+    def fail(self, message: str, node: YamlNode, offset: int = 0) -> NoReturn:
         """Raise ParseError at a node, or `offset` characters into the text of a scalar."""
         self._fail_at(message, node.start_mark.line, node.start_mark.column + offset)
 
@@ -113,17 +113,17 @@ class _Loader:
         lines = self.text.splitlines()
         raise ParseError(message, self.file, line + 1, column + 1, lines[line] if line < len(lines) else "")
 
-    def string(self, node: Node, what: str) -> str:
+    def string(self, node: YamlNode, what: str) -> str:
         if not isinstance(node.value, str):
             self.fail(f"expected {what}, found a {node.id}", node)
         return node.value
 
-    def entries(self, node: Node, what: str) -> dict[str, tuple[Node, Node]]:
+    def entries(self, node: YamlNode, what: str) -> dict[str, tuple[YamlNode, YamlNode]]:
         """Keys of a mapping to their own and their value's nodes."""
         if node.id != "mapping":
             self.fail(f"expected {what}, found a {node.id}", node)
-        found: dict[str, tuple[Node, Node]] = {}
-        for key, value in cast("list[tuple[Node, Node]]", node.value):
+        found: dict[str, tuple[YamlNode, YamlNode]] = {}
+        for key, value in cast("list[tuple[YamlNode, YamlNode]]", node.value):
             name = self.string(key, "a key")
             if name in found:
                 self.fail(f"the key {name!r} is given twice", key)
@@ -148,7 +148,7 @@ class _Loader:
             self._fail_at(f"no YAML: {error}", 0, 0)
         if root is None:
             return []
-        nodes = cast("list[Node]", root.value if root.id == "sequence" else [root])
+        nodes = cast("list[YamlNode]", root.value if root.id == "sequence" else [root])
         classes: dict[str, type[Op]] = {}
         for node in nodes:
             keys = self.entries(node, "an entry like '- op : name'")
@@ -167,7 +167,7 @@ class _Loader:
             classes[name] = _Entry(self, name, keys, declaration).op_class()
         return list(classes.values())
 
-    def _op_name(self, node: Node) -> str:
+    def _op_name(self, node: YamlNode) -> str:
         name = self.string(node, "the name of an operation").removeprefix(f"{self.dialect}.")
         if re.fullmatch(r"[A-Za-z_][\w.]*", name) is None:
             self.fail(f"expected the name of an operation of dialect {self.dialect!r}, found {name!r}", node)
@@ -181,7 +181,7 @@ class _Entry:
         self,
         loader: _Loader,
         name: str,
-        keys: dict[str, tuple[Node, Node]],
+        keys: dict[str, tuple[YamlNode, YamlNode]],
         declaration: dict[str, Any],
     ) -> None:
         self.loader, self.name, self.keys = loader, name, keys
@@ -209,7 +209,7 @@ class _Entry:
                 else:
                     self._attribute(type, name, default, node, offset)
         for name in optional.difference(self.operand_names):
-            fail(f"'optional' names {name!r}, which is no input", keys["optional"][1])
+            fail(f"'optional' names {name!r}, which is not an input", keys["optional"][1])
         self._outputs()
         self._methods()
         self.namespace |= self.fields
@@ -229,13 +229,13 @@ class _Entry:
 
     # -- fields ---------------------------------------------------------------------------------------------------
 
-    def _pieces(self, key: str) -> Iterator[tuple[str, Node, int]]:
+    def _pieces(self, key: str) -> Iterator[tuple[str, YamlNode, int]]:
         """The pieces between the commas of `(…, …)`, with their node and offset in its text."""
         if key not in self.keys:
             return
         node = self.keys[key][1]
         if node.id == "sequence":
-            for item in cast("list[Node]", node.value):
+            for item in cast("list[YamlNode]", node.value):
                 yield self.loader.string(item, f"a text in {key!r}"), item, _quote_width(item)
             return
         text = self.loader.string(node, f"a list like '(…, …)' under {key!r}")
@@ -258,21 +258,21 @@ class _Entry:
                 self.loader.fail(f"expected a name, found {piece!r}", node, offset)
             yield piece
 
-    def _parameters(self, key: str) -> Iterator[tuple[str, str, str | None, Node, int]]:
+    def _parameters(self, key: str) -> Iterator[tuple[str, str, str | None, YamlNode, int]]:
         for piece, node, offset in self._pieces(key):
             match = _PARAMETER.match(piece)
             if match is None:
                 self.loader.fail(f"expected 'Type name' or 'Type name=default', found {piece!r}", node, offset)
             yield match[1], match[2], match[3], node, offset
 
-    def _add(self, name: str, field: Any, node: Node, offset: int) -> str:
+    def _add(self, name: str, field: Any, node: YamlNode, offset: int) -> str:
         python_name = f"{name}_" if name in RESERVED or keyword.iskeyword(name) else name
         if python_name in self.fields:
             self.loader.fail(f"the name {name!r} is given twice", node, offset)
         self.fields[python_name] = field
         return python_name
 
-    def _operand(self, type: str, name: str, default: str | None, optional: bool, node: Node, offset: int) -> None:
+    def _operand(self, type: str, name: str, default: str | None, optional: bool, node: YamlNode, offset: int) -> None:
         if default is not None:
             self.loader.fail(f"input {name!r} has no default; name it under 'optional'", node, offset)
         constraint = _VALUES[type.removesuffix("[]")]
@@ -283,7 +283,7 @@ class _Entry:
         self._add(name, field, node, offset)
         self.operand_names.append(name)
 
-    def _attribute(self, type: str, name: str, default: str | None, node: Node, offset: int) -> None:
+    def _attribute(self, type: str, name: str, default: str | None, node: YamlNode, offset: int) -> None:
         annotation = _ATTRIBUTES.get(type)
         if annotation is None:
             known = _listed(_ATTRIBUTES if "attributes" in self.keys else _VALUES | _ATTRIBUTES)
@@ -296,7 +296,7 @@ class _Entry:
         self.annotations[python_name] = annotation
         self.attribute_names[name] = python_name
 
-    def _default(self, annotation: Any, type: str, name: str, text: str, node: Node, offset: int) -> Any:
+    def _default(self, annotation: Any, type: str, name: str, text: str, node: YamlNode, offset: int) -> Any:
         import yaml  # loaded already
 
         given: object
@@ -358,7 +358,7 @@ class _Entry:
                 if part == "data_type":
                     names = [v.strip() for v in loader.string(value, "the name of an input").split(",")]
                     if not set(names) <= {*self.operand_names, *self.attribute_names}:
-                        loader.fail(f"'data_type' names {value.value!r}, which is no input and no attribute", value)
+                        loader.fail(f"'data_type' names {value.value!r}, which is not an input and no attribute", value)
                 elif part != "func":
                     loader.fail(f"unknown key {part!r} of a kernel, expected func, data_type", part_key)
             if "func" not in parts:
@@ -366,7 +366,7 @@ class _Entry:
             self._base(Compute, key)
             self.namespace["compute"] = _kernel(self._function(parts["func"][1]), self.attribute_names)
 
-    def _implement(self, interface: type[Interface], key: Node, node: Node) -> None:
+    def _implement(self, interface: type[Interface], key: YamlNode, node: YamlNode) -> None:
         """Take the methods of an interface from functions: `{func: f}` when it has one, `{method: f, …}` otherwise."""
         methods = [n for n, f in vars(interface).items() if callable(f) and not n.startswith("_")]
         given = self.loader.entries(node, "'func : name'")
@@ -383,12 +383,12 @@ class _Entry:
             self.namespace[method] = _method(self._function(given[method][1]))
         self._base(interface, key)
 
-    def _base(self, interface: type[Interface], key: Node) -> None:
+    def _base(self, interface: type[Interface], key: YamlNode) -> None:
         if interface in self.bases:
             self.loader.fail(f"{interface.__name__} is implemented twice", key)
         self.bases.append(interface)
 
-    def _function(self, node: Node) -> Callable[..., Any]:
+    def _function(self, node: YamlNode) -> Callable[..., Any]:
         name = self.loader.string(node, "the name of a function")
         found = self.loader.functions.get(name)
         if found is None:
@@ -433,7 +433,7 @@ def _as(kind: type[Any], given: object) -> Any:
     return given if given.__class__ is kind else None
 
 
-def _quote_width(node: Node) -> int:
+def _quote_width(node: YamlNode) -> int:
     return 1 if getattr(node, "style", None) in ("'", '"') else 0
 
 

@@ -351,7 +351,7 @@ class AttributeParser(Lexer):
         self.expect("<", "after 'dense'")
         self.skip_space()
         start = self.pos
-        # The numbers can be read only when the type behind them is known, so look there first.
+        # The numbers can be read only when the type after them is known, so look there first.
         end = self._end_of_dense()
         self.pos = end
         self.expect(">", "after the numbers of a dense attribute")

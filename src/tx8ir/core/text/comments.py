@@ -16,7 +16,7 @@ _COMMENT_OR_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//([^\n]*)')
 
 
 class Comments(NamedTuple):
-    """The comments of one operation, each without its `//`: on the lines above, behind it, and on the lines below."""
+    """The comments of one operation, each without its `//`: on the lines above, after it, and on the lines below."""
 
     above: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def without_comments(location: Location) -> Location:
 
 
 def attach_comments(text: str, marks: Iterable[Mark]) -> None:
-    """Give every comment of `text` to the operation that it stands behind, above, inside or, at an end, below.
+    """Give every comment of `text` to the operation that it stands after, above, inside or, at an end, below.
 
     Args:
         text: what the operations were read from.

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from tx8ir.core.ir.operation import Operation
 
 
-class Header:
-    """The outcome of an op class's `parse_header(parser)`.
+class CustomFormat:
+    """The outcome of an op class's `parse_custom(parser)`.
 
     Args:
         finish: makes the operation from the regions that were read.

@@ -19,11 +19,11 @@ from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.traits import IsolatedFromAbove
 from tx8ir.core.ir.value import Value
 from tx8ir.core.location import Location, NamedLocation
-from tx8ir.support.relaxed_gc import bulk
+from tx8ir.support.relaxed_gc import relaxed_gc
 
 from .attribute_parser import AttributeParser
 from .comments import Mark, attach_comments
-from .custom_format import Header
+from .custom_format import CustomFormat
 
 # One operation without regions and successors on one line, as the printer writes it (group 2: number of results).
 # Possessive throughout: no line, however odd, is looked at twice. What it does not take, the slow way reads.
@@ -47,7 +47,7 @@ def parse_op(text: str, *, context: IrContext | None = None, file: str = "<text>
         keep_comments: remember comments in the locations of operations; `print_op(…, comments=True)` writes them.
 
     Raises:
-        ParseError: the text is no IR; nothing else is ever raised.
+        ParseError: the text is not IR; nothing else is ever raised.
     """
     parser = Parser(Source(text, file), context or default_context(), allow_unregistered, keep_names, keep_comments)
     return parser.parse_top_level()
@@ -69,7 +69,7 @@ class _Frame:
     results: list[tuple[str, int, int]]
     start: int
     generic: _Generic | None
-    header: Header | None
+    header: CustomFormat | None
     regions: list[Region] = attrs.field(factory=list[Region])
     block: Block | None = None  # the block being filled
     blocks: dict[str, tuple[Block, int, bool]] = attrs.field(factory=dict["str", "tuple[Block, int, bool]"])
@@ -117,7 +117,7 @@ class Parser(AttributeParser):
         except UnicodeEncodeError as error:
             self.fail(f"U+{ord(self.text[error.start]):04X} is half of a surrogate pair, no character", error.start)
         try:
-            with bulk():
+            with relaxed_gc():
                 self._parse_ops(top)
             self._close_scope(self._scope)
             if self._marks is not None:
@@ -364,10 +364,10 @@ class Parser(AttributeParser):
             self.fail(f"expected an operation, found {self._found()}", op_at)
         full_name = self.context.keywords.get(word, word)
         cls = self.context.op_class(full_name)
-        parse_header = getattr(cls, "parse_header", None)
-        if parse_header is None:
+        parse_custom = getattr(cls, "parse_custom", None)
+        if parse_custom is None:
             self.fail(f"expected an operation, found '{word}'", op_at)
-        header: Header = parse_header(self)
+        header: CustomFormat = parse_custom(self)
         frame = _Frame(results, op_at, None, header, outer_block=block)
         if not header.has_region:
             return self._finish(frame, header.finish(()))
@@ -443,7 +443,7 @@ class Parser(AttributeParser):
             self.fail(f"{op.name} has {len(op.results)} results, {total} are named", frame.results[0][2])
         block = cast(Block, frame.outer_block)
         block.append(op)
-        if frame.header is not None:  # which is read behind the keyword
+        if frame.header is not None:  # which is read after the keyword
             op.location = TextLocation(self.source, frame.start)
         index = 0
         for name, count, at in frame.results:
@@ -480,7 +480,7 @@ class Parser(AttributeParser):
                 self.fail("the entry block has its arguments in the header, so no label")
             frame.block = None
             return None
-        if frame.header is None and self.peek() == "}":  # no block at all, unlike a label with nothing behind it
+        if frame.header is None and self.peek() == "}":  # no block at all, unlike a label with nothing after it
             frame.block = None
             return None
         entry = Block()

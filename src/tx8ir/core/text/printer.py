@@ -22,7 +22,7 @@ from tx8ir.core.opdef.op import Op
 from .comments import comments_of
 
 _GIVEN_OUT: Final = re.compile(r"(?:[0-9].*|(?:arg|outer)[0-9]+)")
-"""Value names that the printer itself makes; a name from elsewhere that looks like one gets a `_` in front."""
+"""Value names that the printer itself makes; a name from elsewhere that looks like one gets a `_` before."""
 
 _DEEPEST_INDENT: Final = 40
 """Lines are indented no further than this many levels: the text of deep nesting stays linear in its size."""
@@ -32,9 +32,9 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False, com
     """The text of `op` and everything inside it, without a newline at the end. Iterative; O(size).
 
     Args:
-        locations: write `loc(…)` behind every operation.
+        locations: write `loc(…)` after every operation.
         names: use the names that a front end or a text gave to results, instead of numbers, where they are known.
-        comments: write the comments that a text had (see `parse`), each above, behind or below its operation.
+        comments: write the comments that a text had (see `parse`), each above, after or below its operation.
 
     An operation that breaks what its short form takes for granted is written in the generic form, which shows all.
     """
@@ -44,7 +44,7 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False, com
 
 
 class Printer:
-    """Collects text. The `print_header` of an op class writes through it and may call everything public."""
+    """Collects text. The `print_custom` of an op class writes through it and may call everything public."""
 
     def __init__(self, *, locations: bool = False, names: bool = False, comments: bool = False) -> None:
         self._out: list[str] = []
@@ -144,7 +144,7 @@ class Printer:
         return name
 
     def _name_results(self, op: Operation) -> str:
-        """Name the results of `op`; what stands in front of ` = `, or nothing."""
+        """Name the results of `op`; what stands before ` = `, or nothing."""
         results = op._results
         if not results:
             return ""
@@ -249,7 +249,7 @@ class Printer:
             op = op._next
 
     def _comment(self, op: Operation, pad: str, alone: bool) -> str:
-        """Write the comments above `op`; what stands behind it up to the next one."""
+        """Write the comments above `op`; what stands after it up to the next one."""
         above, behind, below = comments_of(op._location)
         self._out += [f"{pad}//{c}\n" for c in (*above, *behind[1:])]
         end = "".join([f" //{c}" for c in behind[:1]] + [f"\n{pad}//{c}" for c in below])
@@ -257,7 +257,7 @@ class Printer:
 
     def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str]:
         """The method that writes the short form of operations of this class, if any, and their quoted name."""
-        found = self._kinds[op.__class__] = (getattr(op.__class__, "print_header", None), quote(op.name))
+        found = self._kinds[op.__class__] = (getattr(op.__class__, "print_custom", None), quote(op.name))
         return found
 
     def _write_flat(self, op: Operation, header: Any) -> None:

@@ -26,7 +26,7 @@ MAX_RANK: Final = 64
 """Most axes of a tensor: those that NumPy has."""
 
 METADATA = "__metadata__"
-"""Header key that holds strings about the file instead of a tensor."""
+"""CustomFormat key that holds strings about the file instead of a tensor."""
 
 STORAGE: Final[dict[str, tuple[str, int]]] = {
     # element spelling -> (safetensors dtype, bytes per element in the file)
@@ -169,7 +169,7 @@ def resolve_inside(folder: Path, relative: str, *, owner: str) -> Path:
     Raises:
         WeightError: the path is empty or leaves the folder.
     """
-    if not isinstance(relative, str) or not relative or "\0" in relative:  # pyright: ignore[reportUnnecessaryIsInstance]  (protobuf gives bytes for what is no UTF-8)
+    if not isinstance(relative, str) or not relative or "\0" in relative:  # pyright: ignore[reportUnnecessaryIsInstance]  (protobuf gives bytes for what is not UTF-8)
         raise WeightError(f"{owner}: {relative!r} is not a file name")
     try:
         root = folder.resolve()

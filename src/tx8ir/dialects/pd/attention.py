@@ -39,7 +39,7 @@ class ScaledDotProductAttentionOp(
 
     The batch axes, heads among them, come first and broadcast, as those of `pd.matmul` do: the layout of
     `paddle.compat.nn.functional.scaled_dot_product_attention`, which gives the name and the operands. Paddle's kernels
-    (`pd_op.flash_attn`, `memory_efficient_attention`, `fused_dot_product_attention`) have the heads behind the
+    (`pd_op.flash_attn`, `memory_efficient_attention`, `fused_dot_product_attention`) have the heads after the
     sequence, and results and operands for dropout, random state and variable lengths that inference does not need.
 
     The mask is either added to the scores, or of i1 and says which keys count; with `is_causal` query i attends to the

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tx8ir.core import (
     Commutative,
     Compute,
+    ConditionallySpeculatable,
     ElementwiseMappable,
-    Fallible,
     HasValueSemantics,
     InferTypes,
     IrError,
@@ -102,7 +102,7 @@ class MultiplyOp(ElementwiseBinaryOp, name="pd.multiply", traits=(Commutative,))
         return times(g, y), times(g, x)
 
 
-class DivideOp(ElementwiseBinaryOp, Fallible, OperandDomains, name="pd.divide"):
+class DivideOp(ElementwiseBinaryOp, ConditionallySpeculatable, OperandDomains, name="pd.divide"):
     """out = x / y. Integers truncate towards zero; an integer divided by 0 is an error at evaluation."""
 
     vector_function = "div"
@@ -153,7 +153,7 @@ class MinimumOp(ElementwiseBinaryOp, name="pd.minimum", traits=(Commutative,)):
 
 
 class ElementwisePowOp(ElementwiseBinaryOp, name="pd.elementwise_pow"):
-    """out = x^y, IEEE `pow`: NaN where x < 0 and y is no integer."""
+    """out = x^y, IEEE `pow`: NaN where x < 0 and y is not an integer."""
 
     has_inplace_form = False
     mixed_precision = "deny"

@@ -339,7 +339,7 @@ class SquareOp(ElementwiseUnaryOp, name="pd.square"):
 
 
 class PowOp(ElementwiseUnaryOp, name="pd.pow"):
-    """out = x^y with one exponent for all elements: NaN where x < 0 and y is no integer."""
+    """out = x^y with one exponent for all elements: NaN where x < 0 and y is not an integer."""
 
     y: float = attribute(default=1.0)
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tx8ir.core import (
     DYNAMIC,
     Compute,
-    Fallible,
+    ConditionallySpeculatable,
     HasValueSemantics,
     InferTypes,
     Op,
@@ -40,7 +40,14 @@ def check_range(index: NDArray[Any], extent: int, name: str) -> None:
 
 
 class EmbeddingOp(
-    Op, Compute, Fallible, OperandDomains, InferTypes, Sampled, name="pd.embedding", traits=(Pure, HasValueSemantics)
+    Op,
+    Compute,
+    ConditionallySpeculatable,
+    OperandDomains,
+    InferTypes,
+    Sampled,
+    name="pd.embedding",
+    traits=(Pure, HasValueSemantics),
 ):
     """out[..., :] = weight[x[...], :], and zeros where x is `padding_idx` (-1: no such index).
 
@@ -83,7 +90,14 @@ class EmbeddingOp(
 
 
 class GatherOp(
-    Op, Compute, Fallible, OperandDomains, InferTypes, Sampled, name="pd.gather", traits=(Pure, HasValueSemantics)
+    Op,
+    Compute,
+    ConditionallySpeculatable,
+    OperandDomains,
+    InferTypes,
+    Sampled,
+    name="pd.gather",
+    traits=(Pure, HasValueSemantics),
 ):
     """out[a..., i..., b...] = x[a..., index[i...], b...], the index replacing axis `axis` of x.
 

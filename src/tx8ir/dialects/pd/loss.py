@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tx8ir.core import (
     DYNAMIC,
     Compute,
-    Fallible,
+    ConditionallySpeculatable,
     HasValueSemantics,
     InferTypes,
     Op,
@@ -52,7 +52,9 @@ def _reduced(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
     return tuple(1 if i == axis % len(shape) else extent for i, extent in enumerate(shape))
 
 
-class _CrossEntropyOp(Op, Compute, Fallible, OperandDomains, InferTypes, Sampled, traits=(Pure, HasValueSemantics)):
+class _CrossEntropyOp(
+    Op, Compute, ConditionallySpeculatable, OperandDomains, InferTypes, Sampled, traits=(Pure, HasValueSemantics)
+):
     """What the loss and its gradient have in common: labels are class numbers, or probabilities with `soft_label`."""
 
     soft_label: bool = attribute(default=False)
@@ -168,5 +170,5 @@ def _classes(label: NDArray[Any], ignored: int, count: int) -> tuple[NDArray[Any
     index = np.where(kept, label, 0).astype(np.int64)
     outside = (index < 0) | (index >= count)
     if outside.any():
-        raise IndexError(f"label {index[outside].flat[0]} is no class; expected 0 to {count - 1}, or {ignored}")
+        raise IndexError(f"label {index[outside].flat[0]} is not a class; expected 0 to {count - 1}, or {ignored}")
     return kept, index

@@ -75,12 +75,12 @@ def shape_attribute(value: Value) -> tuple[int, ...]:
     """The shape of `value` for `pd.reshape`: a dynamic extent is -1. Raises VerifyError when several are dynamic."""
     type_ = value.type
     if not isinstance(type_, RankedTensor) or type_.shape.count(DYNAMIC) > 1:
-        raise VerifyError(f"{type_} is no tensor with at most one dynamic extent: no reshape gives its shape")
+        raise VerifyError(f"{type_} is not a tensor with at most one dynamic extent: no reshape gives its shape")
     return type_.shape
 
 
 _INT_MAX: Final = 2**31 - 1
-"""A place behind the end of every axis, as Paddle writes it."""
+"""A place after the end of every axis, as Paddle writes it."""
 
 
 WINDOWS: Final[Sequence[tuple[tuple[int, ...], Mapping[str, Any]]]] = (
@@ -467,7 +467,7 @@ class SplitOp(ViewOp, name="pd.split"):
         axis = normalize_axis(self, self.axis, x.rank)
         sections = self._sections(x.shape[axis])
         if -1 in sections[:index]:
-            raise fail(self, f"piece {index} starts behind a section of dynamic extent")
+            raise fail(self, f"piece {index} starts after a section of dynamic extent")
         start = sum(sections[:index])
         end = x.shape[axis] if sections[index] == -1 else start + sections[index]
         return SetValueOp(base, value, axes=(axis,), starts=(start,), ends=(_INT_MAX if end == -1 else end,)).out

@@ -39,7 +39,7 @@ from .arithmetic import (
     ElementwiseOp,
     UnaryOp,
 )
-from .chip import Chip
+from .chip import ChipAttr
 from .control import BarrierOp, LoopOp, instructions_of
 from .conversions import CONVERSIONS, CONVERTIBLE, Conversion
 from .declarations import SEGMENT_KINDS, ConstantOp, InputOp, OutputOp, PortOp, ProgramOp, SegmentOp
@@ -127,7 +127,7 @@ __all__ = [
     "Bit2FpOp",
     "BitLogicOp",
     "ChannelNormOp",
-    "Chip",
+    "ChipAttr",
     "ConcatOp",
     "ConstantOp",
     "ConvOp",

@@ -74,7 +74,7 @@ class Access:
 
     @property
     def extent(self) -> int:
-        """Bytes from the first to behind the last byte of the walk."""
+        """Bytes from the first to after the last byte of the walk."""
         return self.nbytes + sum([(iterations - 1) * stride for iterations, stride in self.walk])
 
     @property

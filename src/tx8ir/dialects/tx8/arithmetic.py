@@ -88,7 +88,7 @@ class BinaryOp(ElementwiseOp):
         self.require_one_of("function", self.function, BINARY_FUNCTIONS)
         self.require(
             not self.packed or self.function in RELATIONS,
-            f"packed is set; {self.function} is no relation ({', '.join(RELATIONS)}) and gives values",
+            f"packed is set; {self.function} is not a relation ({', '.join(RELATIONS)}) and gives values",
         )
 
     def _result(self, count: int) -> Access:

@@ -13,10 +13,10 @@ from tx8ir.target.chip import TX8, NeLimits, Target
 
 @struct_attr("tx8.chip")
 @attrs.frozen
-class Chip(StructAttr):
-    """Grid, memories and descriptor limits of a chip. The defaults are the TX8's; time is no part of it.
+class ChipAttr(StructAttr):
+    """Grid, memories and descriptor limits of a chip. The defaults are the TX8's; time is not part of it.
 
-    The fields are those of `tx8ir.target.chip.Target` of the same names, and of its `NeLimits` with `ne_` in front.
+    The fields are those of `tx8ir.target.chip.Target` of the same names, and of its `NeLimits` with `ne_` before.
     """
 
     grid: tuple[int, ...] = TX8.grid
@@ -35,7 +35,7 @@ class Chip(StructAttr):
     ne_dilation: tuple[int, ...] = TX8.ne.dilation
 
     @classmethod
-    def of(cls, target: Target) -> Chip:
+    def of(cls, target: Target) -> ChipAttr:
         """What a program for `target` may use."""
         plain = {name: getattr(target, name) for name in _names() if not name.startswith("ne_")}
         limits = {f"ne_{field.name}": getattr(target.ne, field.name) for field in attrs.fields(NeLimits)}
@@ -48,14 +48,14 @@ class Chip(StructAttr):
 
 
 def _names() -> tuple[str, ...]:
-    return tuple(field.name for field in attrs.fields(Chip))
+    return tuple(field.name for field in attrs.fields(ChipAttr))
 
 
 @lru_cache(maxsize=16)
-def _target(chip: Chip) -> Target:
+def _target(chip: ChipAttr) -> Target:
     fields: dict[str, Any] = {name: getattr(chip, name) for name in _names()}
     ne = NeLimits(**{name.removeprefix("ne_"): fields.pop(name) for name in list(fields) if name.startswith("ne_")})
     return attrs.evolve(TX8, ne=ne, **fields)
 
 
-ATTRIBUTES = (Chip,)
+ATTRIBUTES = (ChipAttr,)

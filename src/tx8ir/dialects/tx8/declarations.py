@@ -17,7 +17,7 @@ from tx8ir.core import (
 )
 from tx8ir.target.layout import MemLayout, size_bytes
 
-from .chip import Chip
+from .chip import ChipAttr
 from .control import LoopOp
 from .instruction import Instruction, chip_of
 from .machine import TargetAttr
@@ -115,7 +115,9 @@ class ProgramOp(Op, name="tx8.program", traits=(IsolatedFromAbove, NoTerminator)
     Between tiles nothing is ordered but by barriers and by messages. `tx8.loop` repeats instructions.
     """
 
-    chip: Chip | None = attribute(default=None, doc="what the program may use of which chip; absent: that of `target`")
+    chip: ChipAttr | None = attribute(
+        default=None, doc="what the program may use of which chip; absent: that of `target`"
+    )
     target: TargetAttr | None = attribute(default=None, doc="what it was compiled for; absent: what its module says")
     body: Region = region()
 

@@ -23,7 +23,7 @@ class DmaOp(Instruction):
     """Base of RDMA and WDMA: a strided walk over DDR, outermost loop first, against dense bytes in SPM.
 
     `run(i)` is the `count * element_bytes` bytes at `ddr + element_bytes * sum(i[k] * strides[k])`; the runs lie one
-    behind the other in SPM, in the order of the loops.
+    after the other in SPM, in the order of the loops.
     """
 
     spm: PerTile = attribute(doc="SPM address of the dense side, bytes")

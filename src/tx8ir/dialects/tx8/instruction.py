@@ -24,7 +24,7 @@ from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
 
 from .access import Access, MemorySpace
-from .chip import Chip
+from .chip import ChipAttr
 from .machine import target_of
 from .source import Source
 from .work import Cycles, Work
@@ -250,7 +250,7 @@ def chip_of(op: Operation) -> Target:
     while owner.parent_op is not None:
         owner = owner.parent_op
         chip = owner.attributes.get("chip") if owner.name == "tx8.program" else None
-        if isinstance(chip, Chip):
+        if isinstance(chip, ChipAttr):
             return chip.target
     return target_of(op)
 

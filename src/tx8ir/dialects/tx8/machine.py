@@ -14,7 +14,7 @@ import attrs
 from tx8ir.core import Attribute, IrError, Operation, Program, SparseStructAttr, struct_attr
 from tx8ir.target.chip import TX8, Profile, Target
 
-from .chip import Chip
+from .chip import ChipAttr
 
 TARGET: Final = "tx8.target"
 """The attribute of a module that says what it is compiled for; without it, the TX8."""
@@ -58,7 +58,7 @@ class Timing(SparseStructAttr):
 
     @property
     def profile(self) -> Profile:
-        """The profile with these figures. Raises ValueError where an entry of `ne_rates` is no format and fraction."""
+        """The profile with these figures. Raises ValueError where an entry of `ne_rates` is wrong."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.field_names()}
         return Profile(ne_steps_per_cycle=tuple(_rate(text) for text in fields.pop("ne_rates")), **fields)
 
@@ -72,7 +72,7 @@ def _rate(text: str) -> tuple[str, int, int]:
     return name, fraction.numerator, fraction.denominator
 
 
-_CHIP: Final = Chip()
+_CHIP: Final = ChipAttr()
 _TIMING: Final = Timing()
 
 
@@ -82,7 +82,7 @@ class TargetAttr(SparseStructAttr):
     """A `tx8ir.target.chip.Target`: what its programs may use, its timing, and its other fields by their names."""
 
     name: str = TX8.name
-    chip: Chip = _CHIP
+    chip: ChipAttr = _CHIP
     timing: Timing = _TIMING
     spm_banks: int = TX8.spm_banks
     spm_bank_bytes: int = TX8.spm_bank_bytes
@@ -96,7 +96,9 @@ class TargetAttr(SparseStructAttr):
     @classmethod
     def of(cls, target: Target) -> TargetAttr:
         """The attribute that describes `target`."""
-        return cls(chip=Chip.of(target), timing=Timing.of(target.profile), **{n: getattr(target, n) for n in _own()})
+        return cls(
+            chip=ChipAttr.of(target), timing=Timing.of(target.profile), **{n: getattr(target, n) for n in _own()}
+        )
 
     @property
     def target(self) -> Target:
@@ -118,7 +120,7 @@ def target_of(subject: Program | Operation) -> Target:
     """What a program, or the one around an operation, is compiled for: the TX8 unless it says another target.
 
     Raises:
-        IrError: the attribute is no target.
+        IrError: the attribute is not a target.
     """
     if isinstance(subject, Program):
         inside = next((op for op in subject.body if op.name == _PROGRAM), None)

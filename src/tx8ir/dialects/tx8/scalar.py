@@ -86,7 +86,7 @@ class CsrReadOp(ScalarOp, name="tx8.csr_read"):
     cycles: the cycle, counted from the start of the program, at which this read starts. Simulated time depends on the
     program and the target's profile alone, not on data nor on the order in which tiles are executed: every run, on any
     schedule, reads the start time that `SimReport` gives this instruction, also where nobody asks for a report. The
-    kernel core reads when it comes to the instruction; to time what came before, put a barrier in front.
+    kernel core reads when it comes to the instruction; to time what came before, put a barrier before.
     """
 
     register: str = attribute(default="exceptions", doc="exceptions or cycles")

@@ -14,7 +14,7 @@ from onnx.reference import ReferenceEvaluator
 
 from tx8ir.core.attrs.attributes import scalar_type_of
 
-from .node import Node
+from .node import OnnxNode
 from .ops import CONVERTERS
 from .tensors import Known
 
@@ -37,7 +37,7 @@ def can_fold(proto: onnx.NodeProto, inputs: Sequence[Known | None]) -> bool:
     return proto.op_type not in CONVERTERS or all(tensor.type.num_elements <= SMALL for tensor in known)
 
 
-def fold(node: Node, proto: onnx.NodeProto, inputs: Sequence[Known | None], opset: int) -> list[Known | None]:
+def fold(node: OnnxNode, proto: onnx.NodeProto, inputs: Sequence[Known | None], opset: int) -> list[Known | None]:
     """Evaluate a node with ONNX's reference implementation; None for an absent output.
 
     Raises:
@@ -66,7 +66,7 @@ def fold(node: Node, proto: onnx.NodeProto, inputs: Sequence[Known | None], opse
     return [_known(node, name, named[name]) if name else None for name in proto.output]
 
 
-def _known(node: Node, name: str, result: Any) -> Known:
+def _known(node: OnnxNode, name: str, result: Any) -> Known:
     array = np.asarray(result)
     try:
         return Known.of_array(name, array, scalar_type_of(array.dtype))

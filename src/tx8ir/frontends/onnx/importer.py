@@ -26,7 +26,7 @@ from tx8ir.dialects import builtin, func
 from .errors import OnnxImportError
 from .folding import can_fold, fold
 from .model import ONNX_DOMAINS, Source, read
-from .node import Node, node_label
+from .node import OnnxNode, node_label
 from .ops import CONVERTERS
 from .registry import Converted
 from .shapes import Dimensions
@@ -55,7 +55,8 @@ def load(
         A verified program of `pd` operations on value tensors with static shapes.
 
     Raises:
-        OnnxImportError: the file is no sound ONNX model, or uses what is not supported; the message names file, node,
+        OnnxImportError: the file is not a sound ONNX model, or uses what is not supported; the message names file,
+        node,
             operator and opset, and says what is supported.
     """
     model = read(source)
@@ -92,7 +93,7 @@ class GraphImporter:
         if found is None:
             raise self._error(
                 f"{'an output of the graph' if reader is None else 'an input'} is {name!r}, "
-                "which is no graph input, no initialiser, and no output of an earlier node",
+                "which is not a graph input, no initialiser, and no output of an earlier node",
                 reader,
             )
         return found
@@ -205,7 +206,7 @@ class GraphImporter:
         found = [self.lookup(proto, name) if name else None for name in proto.input]
         known = [item for item in found if item is None or isinstance(item, Known)]
         schema = self._schema(proto)
-        node = Node(self, proto, schema.since_version)
+        node = OnnxNode(self, proto, schema.since_version)
         node.check_signature(schema)
         try:
             with at_location(NamedLocation(node.label)):
@@ -233,7 +234,7 @@ class GraphImporter:
         except onnx.defs.SchemaError as error:
             raise self._error("no such operator in this opset of the standard domain", proto) from error
 
-    def _convert(self, node: Node, proto: onnx.NodeProto) -> Converted:
+    def _convert(self, node: OnnxNode, proto: onnx.NodeProto) -> Converted:
         converter = CONVERTERS.get(proto.op_type)
         if converter is None:
             raise node.error(f"the operator is not supported; supported are {', '.join(sorted(CONVERTERS))}")

@@ -26,7 +26,7 @@ def node_label(proto: onnx.NodeProto) -> str:
     return proto.name or next((name for name in proto.output if name), "unnamed")
 
 
-class Node:
+class OnnxNode:
     """One ONNX node that is being imported.
 
     Attributes:

@@ -10,13 +10,13 @@ import attrs
 from tx8ir.core import Operation, Value
 
 if TYPE_CHECKING:
-    from .node import Node
+    from .node import OnnxNode
     from .tensors import Known
 
 Converted: TypeAlias = "Value | Operation | Known | Sequence[Value | Operation | Known]"
 """What a converter returns: its outputs, in the order of the ONNX operator; trailing optional ones may be missing."""
 
-ConvertFunction: TypeAlias = "Callable[[Node], Converted]"
+ConvertFunction: TypeAlias = "Callable[[OnnxNode], Converted]"
 
 
 @attrs.frozen

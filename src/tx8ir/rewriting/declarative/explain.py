@@ -1,7 +1,7 @@
 """`explain(pattern, op)`: why a pattern, declarative or imperative, does or does not match an operation.
 
 A `Rule` knows which constraint failed. An imperative pattern is run on a copy while Python's tracing notes which lines
-it executes; the condition in front of the `return False` is what failed, with the values of the names in it.
+it executes; the condition before the `return False` is what failed, with the values of the names in it.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tx8ir.core import IrError, Operation, Value, detached
 from tx8ir.rewriting.rewriter import FunctionPattern, RewritePattern, Rewriter
 
 from .constraints import describe
-from .explanation import Explanation, Mismatch
+from .explanation import Explanation, MatchFailure
 from .matcher import KindTest
 from .rule import Rule
 
-__all__ = ["Explanation", "Mismatch", "explain"]
+__all__ = ["Explanation", "MatchFailure", "explain"]
 
 
 def explain(pattern: RewritePattern[Any], op: Operation) -> Explanation:
@@ -38,7 +38,7 @@ def explain(pattern: RewritePattern[Any], op: Operation) -> Explanation:
     if isinstance(pattern, Rule):
         return pattern.explain(op)
     if not pattern.fits(op.__class__):
-        return Explanation(pattern.name, op, (Mismatch(op, (), "kind", str(KindTest(pattern.roots)), op.name),))
+        return Explanation(pattern.name, op, (MatchFailure(op, (), "kind", str(KindTest(pattern.roots)), op.name),))
     function: Any = pattern.function if isinstance(pattern, FunctionPattern) else type(pattern).match_and_rewrite
     copy = _copy_of(op)
     rewriter = Rewriter(copy, "explain")
@@ -88,16 +88,16 @@ class _Trace:
             self.names = {name: _show(value) for name, value in frame.f_locals.items()}
         return self._inside
 
-    def mismatch(self, op: Operation, function: Any) -> Mismatch:
+    def mismatch(self, op: Operation, function: Any) -> MatchFailure:
         """What the last condition was."""
         place = f"{self.code.co_filename}:{self.lines[-1] if self.lines else self.code.co_firstlineno}"
         found = self._condition(function)
         if found is None:
-            return Mismatch(op, (), place, "the pattern to return True", "False")
+            return MatchFailure(op, (), place, "the pattern to return True", "False")
         condition, wanted = found
         used = {node.id for node in ast.walk(condition) if isinstance(node, ast.Name)}
         shown = [f"{name} = {text}" for name, text in self.names.items() if name in used]
-        return Mismatch(
+        return MatchFailure(
             op, (), place, f"{'' if wanted else 'not '}({ast.unparse(condition)})", ", ".join(shown) or "not so"
         )
 

@@ -8,7 +8,7 @@ from tx8ir.core import Operation
 
 
 @attrs.frozen
-class Mismatch:
+class MatchFailure:
     """One constraint that failed.
 
     Attributes:
@@ -48,7 +48,7 @@ class Explanation:
 
     pattern: str
     op: Operation
-    mismatches: tuple[Mismatch, ...]
+    mismatches: tuple[MatchFailure, ...]
 
     @property
     def matched(self) -> bool:
@@ -56,7 +56,7 @@ class Explanation:
         return not self.mismatches
 
     @property
-    def failure(self) -> Mismatch | None:
+    def failure(self) -> MatchFailure | None:
         """The mismatch that got furthest, or None."""
         return self.mismatches[0] if self.mismatches else None
 

@@ -17,7 +17,7 @@ import attrs
 
 from tx8ir.core import Operation
 
-from .explanation import Mismatch
+from .explanation import MatchFailure
 
 _MOST_LOOPS: Final = 15  # Python nests at most 20 blocks
 
@@ -38,7 +38,7 @@ class Env:
 
 
 @attrs.frozen
-class Step:
+class MatchStep:
     """A check or an assignment.
 
     Attributes:
@@ -47,7 +47,7 @@ class Step:
     """
 
     source: tuple[str, ...]
-    explain: Callable[[Env], Mismatch | None]
+    explain: Callable[[Env], MatchFailure | None]
 
 
 @attrs.frozen
@@ -94,7 +94,7 @@ class Choice:
     alternatives: Alternatives
 
 
-AnyStep: TypeAlias = "Step | Swap | Choice"
+AnyStep: TypeAlias = "MatchStep | Swap | Choice"
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def _write(rule: str, lines: list[str], steps: Sequence[AnyStep], depth: int, en
     first = depth
     for step in steps:
         pad = "    " * depth
-        if isinstance(step, Step):
+        if isinstance(step, MatchStep):
             fail = "return None" if depth == 1 else "continue"
             lines.extend(pad + line.replace("FAIL", fail) for line in step.source)
             continue
@@ -146,12 +146,12 @@ def _write(rule: str, lines: list[str], steps: Sequence[AnyStep], depth: int, en
 # -- explaining -------------------------------------------------------------------------------------------------------
 
 
-def explain_steps(steps: Sequence[AnyStep], root: Operation) -> tuple[Mismatch, ...]:
+def explain_steps(steps: Sequence[AnyStep], root: Operation) -> tuple[MatchFailure, ...]:
     """Why the steps fail for an operation, the failure after the most successful checks first; nothing if it matches.
 
     Every order of operands and every alternative is tried.
     """
-    failures: list[tuple[int, Mismatch]] = []
+    failures: list[tuple[int, MatchFailure]] = []
     if _follow(Env(root), steps, 0, failures, lambda env, passed: True):
         return ()
     failures.sort(key=lambda failure: -failure[0])  # stable: of equal ones the first order
@@ -162,12 +162,12 @@ def _follow(
     env: Env,
     steps: Sequence[AnyStep],
     passed: int,
-    failures: list[tuple[int, Mismatch]],
+    failures: list[tuple[int, MatchFailure]],
     then: Callable[[Env, int], bool],
 ) -> bool:
     """Whether `steps`, and what comes `then`, succeed; `passed` counts the checks that did on the way here."""
     for number, step in enumerate(steps):
-        if isinstance(step, Step):
+        if isinstance(step, MatchStep):
             mismatch = step.explain(env)
             if mismatch is not None:
                 failures.append((passed, mismatch))

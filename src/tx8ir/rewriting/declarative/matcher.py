@@ -19,8 +19,8 @@ from tx8ir.core.opdef.op import Op
 from tx8ir.rewriting.greedy import constant_value
 
 from .constraints import Constraint, describe
-from .explanation import Explanation, Mismatch
-from .match_steps import Alternatives, AnyStep, Choice, Env, Step, Swap, explain_steps, write_steps
+from .explanation import Explanation, MatchFailure
+from .match_steps import Alternatives, AnyStep, Choice, Env, MatchStep, Swap, explain_steps, write_steps
 from .nodes import Attr, Constant, Contents, Given, Match, Node, Number, OneOf, Pattern, ResultOf, Var, contents
 
 
@@ -133,7 +133,7 @@ class Matcher:
         """Whether `op` matches as the root; the failure that got furthest comes first."""
         test = KindTest(self.kinds)
         if not test[op.__class__]:
-            return Explanation(self.name, op, (Mismatch(op, (), "kind", str(test), op.name),))
+            return Explanation(self.name, op, (MatchFailure(op, (), "kind", str(test), op.name),))
         return Explanation(self.name, op, explain_steps(self._steps, op))
 
     # -- compiling ------------------------------------------------------------------------------------------------
@@ -148,8 +148,8 @@ class Matcher:
         self._names[slot] = thing
         return slot
 
-    def _check(self, source: Sequence[str], explain: Callable[[Env], Mismatch | None]) -> None:
-        self._steps.append(Step(tuple(source), explain))
+    def _check(self, source: Sequence[str], explain: Callable[[Env], MatchFailure | None]) -> None:
+        self._steps.append(MatchStep(tuple(source), explain))
 
     @property
     def _slots(self) -> list[str]:
@@ -242,7 +242,7 @@ class Matcher:
         slot = self._node_slots.get(pattern) or self._new("o")
         test = KindTest(pattern.kinds)
 
-        def explain(env: Env) -> Mismatch | None:
+        def explain(env: Env) -> MatchFailure | None:
             op = env.slots[slot] = env.slots[subject]
             env.paths[slot] = env.paths[subject]
             return None if test[op.__class__] else _mismatch(env, subject, "kind", str(test), op.name)
@@ -266,7 +266,7 @@ class Matcher:
             lambda env: (
                 None
                 if (n := len(env.slots[slot]._operands)) == count or (node.any_more and n > count)
-                else Mismatch(env.slots[slot], env.paths[slot], "operands", f"{at_least}{count}", str(n))
+                else MatchFailure(env.slots[slot], env.paths[slot], "operands", f"{at_least}{count}", str(n))
             ),
         )
         for key, wanted in node.attributes.items():
@@ -373,7 +373,7 @@ class Matcher:
             lines += [f"{slot} = {value}._owner", f"if not {kinds}[{slot}.__class__]: FAIL"]
         lines.append(f"if len({slot}._results) != 1: FAIL" if index is None else f"if {value}.index != {index}: FAIL")
 
-        def explain(env: Env) -> Mismatch | None:
+        def explain(env: Env) -> MatchFailure | None:
             given: Value = env.slots[value]
             op = given.defining_op
             if op is None:
@@ -400,7 +400,7 @@ class Matcher:
         number = isinstance(pattern, Number)
         read: Callable[[Value], Any] = splat_value if number else constant_value
 
-        def explain(env: Env) -> Mismatch | None:
+        def explain(env: Env) -> MatchFailure | None:
             env.slots[slot] = read(env.slots[value])
             if env.slots[slot] is not None:
                 return None
@@ -414,7 +414,7 @@ class Matcher:
     def _constraint(self, constraint: Constraint, subject: str, place: str, what: str) -> None:
         holds = self._keep(constraint.holds)
 
-        def explain(env: Env) -> Mismatch | None:
+        def explain(env: Env) -> MatchFailure | None:
             found = env.slots[subject]
             if constraint.holds(found):
                 return None
@@ -458,7 +458,7 @@ class Matcher:
         elif bound is None:
             lines.append(f"if {slot} != {self._keep(wanted)}: FAIL")
 
-        def explain(env: Env) -> Mismatch | None:
+        def explain(env: Env) -> MatchFailure | None:
             found = env.slots[slot] = read(env.slots[op])
             what = f"attribute '{key}'"
             if elsewhere is not None and found != env.slots[elsewhere]:
@@ -477,17 +477,17 @@ class Matcher:
         def holds(*found: Any) -> bool:
             return constraint.holds(self._match_of(dict(zip(slots, found, strict=True))))
 
-        def explain(env: Env) -> Mismatch | None:
+        def explain(env: Env) -> MatchFailure | None:
             found = self._match_of({slot: env.slots.get(slot) for slot in slots})
             if constraint.holds(found):
                 return None
             given = "it does not hold" if constraint.found is describe else constraint.found(found)
-            return Mismatch(env.slots["o0"], (), "the match", constraint.name, given)
+            return MatchFailure(env.slots["o0"], (), "the match", constraint.name, given)
 
         self._check([f"if not {self._keep(holds)}({', '.join(slots)}): FAIL"], explain)
 
 
-def _mismatch(env: Env, slot: str, constraint: str, expected: str, found: str) -> Mismatch:
+def _mismatch(env: Env, slot: str, constraint: str, expected: str, found: str) -> MatchFailure:
     subject = env.slots[slot]
     op = subject if isinstance(subject, Operation) else subject.defining_op
     path = env.paths[slot]
@@ -495,14 +495,14 @@ def _mismatch(env: Env, slot: str, constraint: str, expected: str, found: str) -
         op = env.slots["o0"]
         for index in path[:-1]:
             op = op.operands[index].defining_op
-    return Mismatch(op, path, constraint, expected, found)
+    return MatchFailure(op, path, constraint, expected, found)
 
 
 def root_kinds(rule: str, root: Node | OneOf) -> tuple[type[Any], ...]:
     """What the root of a rule may be.
 
     Raises:
-        TypeError: one of several roots is no `Node`.
+        TypeError: one of several roots is not a `Node`.
     """
     kinds: dict[type[Any], None] = {}
     work: list[Any] = [root]

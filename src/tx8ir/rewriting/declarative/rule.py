@@ -131,7 +131,7 @@ class Rule(RewritePattern[Operation]):
 
     @property
     def entry(self) -> Callable[[Operation, Rewriter], bool]:
-        """The compiled matcher, and the right side behind it."""
+        """The compiled matcher, and the right side after it."""
         compiled, read, rewrite = self._matcher.compiled, self._matcher.read, self._rewrite
 
         def apply(op: Operation, rewriter: Rewriter) -> bool:

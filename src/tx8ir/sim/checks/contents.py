@@ -210,7 +210,7 @@ def lanes_meet(
 
 
 def covers(content: Content, distance: int, nbytes: int) -> bool:
-    """Whether `nbytes` bytes hold all elements of a content's tensor, `distance` bytes behind the first."""
+    """Whether `nbytes` bytes hold all elements of a content's tensor, `distance` bytes after the first."""
     assert content.tensor is not None
     return distance == 0 and _slots(content.tensor) * content.step <= nbytes
 

@@ -30,7 +30,7 @@ from tx8ir.support.table import Table
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import element_mask
 
-from .layouts import LayoutMap
+from .layouts import LayoutShadow
 
 Mask: TypeAlias = NDArray[np.bool_]
 
@@ -39,7 +39,7 @@ _COMPUTING = (ElementwiseOp, ReduceOp, PoolOp, ConvertOp, NeuralOp, BilinearOp, 
 _EXPONENT = {"f32": 0x7F800000, "tf32": 0x7F800000, "bf16": 0x7F80, "f16": 0x7C00}
 _MANTISSA = {"f32": 0x7FFFFF, "tf32": 0x7FE000, "bf16": 0x7F, "f16": 0x3FF}
 _POLES = frozenset({"recip", "rsqrt", "div", "log2", "ln"})
-"""Functions that give an infinity for a zero, which is no overflow."""
+"""Functions that give an infinity for a zero, which is not an overflow."""
 
 
 @attrs.frozen
@@ -136,7 +136,7 @@ class Exceptions:
         layouts: what is known of channel-blocked tensors, whose padding lanes raise nothing; None: all elements count.
     """
 
-    def __init__(self, tiles: int, memory: Memory, layouts: LayoutMap | None) -> None:
+    def __init__(self, tiles: int, memory: Memory, layouts: LayoutShadow | None) -> None:
         self.readable: NDArray[np.uint32] = np.zeros(tiles, np.uint32)
         """The exception register of each tile."""
         self._raised = np.zeros(tiles, np.uint32)

@@ -26,7 +26,7 @@ from tx8ir.dialects.tx8 import (
     WdmaOp,
 )
 from tx8ir.sim.memory.memory import Placed
-from tx8ir.sim.memory.rows import Rows
+from tx8ir.sim.memory.rows import RowStarts
 from tx8ir.sim.memory.stores import ByteStore, Part
 from tx8ir.target.formats import I1, Format
 from tx8ir.target.layout import MemLayout
@@ -197,13 +197,13 @@ class Binder:
     def _run(self, part: Part, length: int) -> Run:
         shadow = self._shadows[part.store]
         if part.offsets is not None:
-            return Run(shadow, Rows(part.start, part.step, part.offsets, part.count), length)
+            return Run(shadow, RowStarts(part.start, part.step, part.offsets, part.count), length)
         key = part.store, part.start, part.step, part.count, length
         found = self._found.get(key)
         if found is None:
             if len(self._found) >= _RUNS_KEPT:
                 self._found.clear()
-            found = self._found[key] = Run(shadow, Rows(part.start, part.step, None, part.count), length)
+            found = self._found[key] = Run(shadow, RowStarts(part.start, part.step, None, part.count), length)
         return found
 
     def _copies(self, placed: tuple[Placed, ...]) -> Iterator[Copy]:

@@ -43,7 +43,7 @@ _KEYS_KEPT = 64  # of each source
 _VERDICTS_KEPT = 1 << 14
 
 
-class LayoutMap:
+class LayoutShadow:
     """Knows what the bytes of the memories hold.
 
     Costs a look at one number for each 256 bytes of an operand, and for each 256 bytes of a result one is written; a
@@ -254,7 +254,7 @@ class LayoutMap:
         return Content(formats.pop(), None, orders.pop() if len(orders) == 1 else Order.ANY)
 
     def _record_rows(self, op: RowCopyOp, placed: tuple[Placed, ...]) -> None:
-        """Rows of a table, which are taken to be alike; what they hold is unknown if they are not."""
+        """RowStarts of a table, which are taken to be alike; what they hold is unknown if they are not."""
         source, target = self._binder.runs(placed[0]), self._binder.runs(placed[-1])
         looked_at = source if isinstance(op, RdmaGatherOp) else (*source, *target)
         contents = {

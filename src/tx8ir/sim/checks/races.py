@@ -41,7 +41,7 @@ class SharedBytes:
     bounds: tuple[int, int]
     """The bounding interval of all."""
     of_rows: bool = False
-    """Whether a tile may have several entries, which lie one behind the other."""
+    """Whether a tile may have several entries, which lie one after the other."""
     _outer: SharedBytes | None = None
 
     def some(self, which: slice | NDArray[np.bool_]) -> SharedBytes:
@@ -218,7 +218,7 @@ class RaceDetector:
         if mine is shared and theirs is before:
             self._check_some(shared, earlier)
             return
-        # Rows of a gather may be many: those of tiles that may meet only, and a part of the pairs at a time.
+        # RowStarts of a gather may be many: those of tiles that may meet only, and a part of the pairs at a time.
         meet = self._may_meet(mine, theirs, earlier.epoch)
         for i in np.flatnonzero(meet.any(axis=1)):
             here = shared.some(shared.tiles == mine.tiles[i])

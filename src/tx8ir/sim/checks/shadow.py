@@ -17,7 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.sim.memory.rows import Rows
+from tx8ir.sim.memory.rows import RowStarts
 from tx8ir.sim.memory.stores import ByteStore
 
 Codes: TypeAlias = NDArray[np.int64]
@@ -211,7 +211,7 @@ class Run:
 
     __slots__ = ("_begins", "_code", "_edges", "_found", "_inner", "_rows", "_zones", "length", "shadow")
 
-    def __init__(self, shadow: Shadow, rows: Rows, length: int) -> None:
+    def __init__(self, shadow: Shadow, rows: RowStarts, length: int) -> None:
         self.shadow, self.length = shadow, length
         self._rows = rows
         self._begins: int | Codes = rows.start % shadow.around
@@ -233,7 +233,7 @@ class Run:
         if rows.offsets is not None or rows.step % PAGE or (rows.count > 1 and 0 < abs(rows.step) < length):
             return
         if rows.count > 1 and rows.step == 0:
-            rows = Rows(rows.start, 0, None, 1)
+            rows = RowStarts(rows.start, 0, None, 1)
         low, high = rows.start, rows.start + length
         first, end = -(-low // PAGE), high // PAGE
         step, pages = rows.step // PAGE, shadow.pages

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from . import ct_elementwise, ct_move, ct_peripheral, ct_pool, ct_tensor, dma, ne, scalar
-from .registry import EXECUTORS, Clock, Machine, Step, executes
+from .registry import EXECUTORS, Clock, Machine, Semantics, executes
 
 __all__ = [
     "EXECUTORS",
     "Clock",
     "Machine",
-    "Step",
+    "Semantics",
     "ct_elementwise",
     "ct_move",
     "ct_peripheral",

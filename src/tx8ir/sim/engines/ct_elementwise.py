@@ -29,7 +29,7 @@ from .blocks import blocks, is_displaced
 from .ct_peripheral import store_packed
 from .directed import BINARY_IN_DOUBLE, DoubleFunction, unary_in_double
 from .functions import EXTREMA, TRUTH, Float32, binary, narrow, operand, widen
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 
 Array = NDArray[Any]
 Fold: TypeAlias = Callable[[tuple[Array, ...], Array], Iterator[tuple[tuple[Array, ...], Array]]]
@@ -47,13 +47,13 @@ def _elementwise(
     passes: bool,
     fold: Fold = _straight,
     direct: bool = False,
-) -> Step:
+) -> Semantics:
     """A step that gives all sources as fp32, and `constants`, to `compute` and stores the result, to nearest even.
 
     Args:
         op: the instruction.
         compute: the function.
-        constants: operands behind the sources, [1, 1].
+        constants: operands after the sources, [1, 1].
         passes: whether `compute` takes several passes over its operands.
         fold: how sources and result are laid side by side.
         direct: whether `compute` takes and gives the format itself, as it always does for f32.
@@ -93,7 +93,7 @@ def _elementwise(
 
 def _directed(
     op: ElementwiseOp, compute: DoubleFunction, *constants: NDArray[np.float64], fold: Fold = _straight
-) -> Step:
+) -> Semantics:
     """A step as `_elementwise`, for the modes that are not to nearest: in double precision, then rounded once."""
     format, rounding = Format.named(op.format), Rounding(op.rounding)
     whole = rounding is Rounding.STOCHASTIC  # random numbers are drawn in the order of all
@@ -114,7 +114,7 @@ def _directed(
 
 
 @executes(UnaryOp)
-def decode_unary(op: UnaryOp) -> Step:
+def decode_unary(op: UnaryOp) -> Semantics:
     """`dst[i] = function(src[i])`."""
     function, format = vector_function(op.function), Format.named(op.format)
     compute = unary_in_double(op.function, op.alpha)
@@ -126,13 +126,13 @@ def decode_unary(op: UnaryOp) -> Step:
 
 
 @executes(BinaryVVOp)
-def decode_binary_vv(op: BinaryVVOp) -> Step:
+def decode_binary_vv(op: BinaryVVOp) -> Semantics:
     """`dst[i] = lhs[i] op rhs[i]`."""
     return _binary(op)
 
 
 @executes(BinaryVSOp)
-def decode_binary_vs(op: BinaryVSOp) -> Step:
+def decode_binary_vs(op: BinaryVSOp) -> Semantics:
     """`dst[i] = src[i] op scalar`."""
     format = Format.named(op.format)
     scalar = widen(np.array([[op.scalar]], f"u{format.bytes}").view(format.dtype), format)
@@ -140,7 +140,7 @@ def decode_binary_vs(op: BinaryVSOp) -> Step:
 
 
 @executes(BinaryVuVOp)
-def decode_binary_vuv(op: BinaryVuVOp) -> Step:
+def decode_binary_vuv(op: BinaryVuVOp) -> Semantics:
     """`dst[i] = src[i] op unit[i % unit_count]`."""
     unit_count = op.unit_count
     repeats, rest = divmod(op.count, unit_count)
@@ -157,7 +157,7 @@ def decode_binary_vuv(op: BinaryVuVOp) -> Step:
 
 
 @executes(BinaryVuVLoopOp)
-def decode_binary_vuv_loop(op: BinaryVuVLoopOp) -> Step:
+def decode_binary_vuv_loop(op: BinaryVuVLoopOp) -> Semantics:
     """`dst[j*n + i] = src[j*n + i] op unit[j*u + i % u]`: VuV for each block j."""
     n, u = op.count, op.unit_count
     blocks = op.full_count // n
@@ -170,7 +170,7 @@ def decode_binary_vuv_loop(op: BinaryVuVLoopOp) -> Step:
     return _binary(op, fold=fold)
 
 
-def _binary(op: BinaryOp, *constants: Float32, fold: Fold = _straight) -> Step:
+def _binary(op: BinaryOp, *constants: Float32, fold: Fold = _straight) -> Semantics:
     """As `_elementwise`, of which the results may be packed bits."""
     function, format = op.function, Format.named(op.format)
     if function in BINARY_IN_DOUBLE and op.rounding != Rounding.NEAREST_EVEN:

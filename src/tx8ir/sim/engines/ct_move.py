@@ -28,7 +28,7 @@ from tx8ir.target.formats import Format
 
 from .blocks import is_displaced
 from .functions import operand
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 from .windows import pad, windows
 
 Array = NDArray[Any]
@@ -55,7 +55,7 @@ def store_shaped(memory: Memory, placed: Placed, values: Array) -> None:
         memory.store(placed, values.reshape(len(values), -1))
 
 
-def _move(op: MoveOp, move: Callable[[Array], Array]) -> Step:
+def _move(op: MoveOp, move: Callable[[Array], Array]) -> Semantics:
     """A step that gives the operand [tiles, *shape] to `move` and stores the result."""
     format, shape = Format.named(op.format), op.shape
 
@@ -67,28 +67,28 @@ def _move(op: MoveOp, move: Callable[[Array], Array]) -> Step:
 
 
 @executes(MirrorOp)
-def decode_mirror(op: MirrorOp) -> Step:
+def decode_mirror(op: MirrorOp) -> Semantics:
     """Reverse one axis."""
     axis = AXES[op.axis] + 1
     return _move(op, lambda x: np.flip(x, axis))
 
 
 @executes(TransposeOp)
-def decode_transpose(op: TransposeOp) -> Step:
+def decode_transpose(op: TransposeOp) -> Semantics:
     """Permute the axes."""
     perm = (0, *(axis + 1 for axis in op.perm))
     return _move(op, lambda x: x.transpose(perm))
 
 
 @executes(RotateOp)
-def decode_rotate(op: RotateOp) -> Step:
+def decode_rotate(op: RotateOp) -> Semantics:
     """Turn H and W counterclockwise."""
     turns = ROTATIONS[op.function]
     return _move(op, lambda x: np.rot90(x, turns, (2, 3)))
 
 
 @executes(PadOp)
-def decode_pad(op: PadOp) -> Step:
+def decode_pad(op: PadOp) -> Semantics:
     """Surround H and W with a value given by its bits."""
     format, pads = Format.named(op.format), op.pads
     value = np.array([op.value], f"u{format.bytes}").view(format.dtype)[0]
@@ -96,7 +96,7 @@ def decode_pad(op: PadOp) -> Step:
 
 
 @executes(Img2ColOp)
-def decode_img2col(op: Img2ColOp) -> Step:
+def decode_img2col(op: Img2ColOp) -> Semantics:
     """Lay the window of each position out as a row."""
     kernel, strides, pads, dilations, out_shape = op.kernel, op.strides, op.pads, op.dilations, op.out_shape
 
@@ -108,8 +108,8 @@ def decode_img2col(op: Img2ColOp) -> Step:
 
 @executes(Nchw2NhwcOp)
 @executes(Nhwc2NchwOp)
-def decode_image_order(op: Nchw2NhwcOp | Nhwc2NchwOp) -> Step:
-    """Move the channels behind or before the image."""
+def decode_image_order(op: Nchw2NhwcOp | Nhwc2NchwOp) -> Semantics:
+    """Move the channels after or before the image."""
     format = Format.named(op.format)
     n, h, w, c = op.shape
     to_nhwc = isinstance(op, Nchw2NhwcOp)
@@ -124,7 +124,7 @@ def decode_image_order(op: Nchw2NhwcOp | Nhwc2NchwOp) -> Step:
 
 
 @executes(ConcatOp)
-def decode_concat(op: ConcatOp) -> Step:
+def decode_concat(op: ConcatOp) -> Semantics:
     """Join two tensors."""
     format, axis, lhs_shape, rhs_shape = Format.named(op.format), AXES[op.axis] + 1, op.lhs_shape, op.rhs_shape
     out_shape = op.out_shape
@@ -145,7 +145,7 @@ def decode_concat(op: ConcatOp) -> Step:
 
 
 @executes(TdmaReshapeOp)
-def decode_tdma_reshape(op: TdmaReshapeOp) -> Step:
+def decode_tdma_reshape(op: TdmaReshapeOp) -> Semantics:
     """Write the same elements in another shape and layout."""
     format, src_shape, dst_shape = Format.named(op.format), op.src_shape, op.dst_shape
 
@@ -158,7 +158,7 @@ def decode_tdma_reshape(op: TdmaReshapeOp) -> Step:
 
 
 @executes(MaskGatherOp)
-def decode_maskgather(op: MaskGatherOp) -> Step:
+def decode_maskgather(op: MaskGatherOp) -> Semantics:
     """Pack the chosen elements of each tile, and count them."""
     format, count = Format.named(op.format), op.count
 

@@ -26,7 +26,7 @@ from tx8ir.target.formats import F32, I1, UI8, Format
 from tx8ir.target.rounding import Rounding
 
 from .functions import Float32, narrow, operand, widen
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 
 Array = NDArray[Any]
 Words = NDArray[np.uint64]
@@ -53,7 +53,7 @@ _BITS: dict[str, Callable[..., Array]] = {
 
 
 @executes(BitLogicOp)
-def decode_bit_logic(op: BitLogicOp) -> Step:
+def decode_bit_logic(op: BitLogicOp) -> Semantics:
     """Logic on packed bits; the unused ones of the last byte become zero."""
     function, used = _BITS[op.function], op.count % 8
 
@@ -69,7 +69,7 @@ def decode_bit_logic(op: BitLogicOp) -> Step:
 
 
 @executes(Bit2FpOp)
-def decode_bit2fp(op: Bit2FpOp) -> Step:
+def decode_bit2fp(op: Bit2FpOp) -> Semantics:
     """Packed bits to 1.0 and 0.0."""
     format, count = Format.named(op.format), op.count
 
@@ -81,7 +81,7 @@ def decode_bit2fp(op: Bit2FpOp) -> Step:
 
 
 @executes(CountOp)
-def decode_count(op: CountOp) -> Step:
+def decode_count(op: CountOp) -> Semantics:
     """Count what is not zero."""
     format, count = Format.named(op.format), op.count
 
@@ -98,7 +98,7 @@ def decode_count(op: CountOp) -> Step:
 
 
 @executes(ArgOp)
-def decode_arg(op: ArgOp) -> Step:
+def decode_arg(op: ArgOp) -> Semantics:
     """Find the first extreme; NumPy's own order, in which a NaN is one."""
     format = Format.named(op.format)
     find = np.argmax if op.function == "argmax" else np.argmin
@@ -107,7 +107,7 @@ def decode_arg(op: ArgOp) -> Step:
         src, dst = placed
         x = machine.memory.load(src, format)
         x = widen(x, format) if format.is_float else x
-        # Row by row: of rows that do not lie one behind the other NumPy would make a copy.
+        # Row by row: of rows that do not lie one after the other NumPy would make a copy.
         machine.memory.store(dst, np.array([[find(row)] for row in x], np.int32))
 
     return step
@@ -115,7 +115,7 @@ def decode_arg(op: ArgOp) -> Step:
 
 @executes(Lut16Op)
 @executes(Lut32Op)
-def decode_lut(op: Lut16Op | Lut32Op) -> Step:
+def decode_lut(op: Lut16Op | Lut32Op) -> Semantics:
     """Look every index up."""
     word, entries = Format.named(f"ui{8 * op.word}"), op.entries
 
@@ -184,7 +184,7 @@ def _uniform(words: Words, bits: int) -> Float32:
 
 
 @executes(RandGenOp)
-def decode_rand_gen(op: RandGenOp) -> Step:
+def decode_rand_gen(op: RandGenOp) -> Semantics:
     """Fill with random numbers."""
     format, seed, count = Format.named(op.format), op.seed, op.count
 
@@ -205,7 +205,7 @@ def decode_rand_gen(op: RandGenOp) -> Step:
 
 
 @executes(ElemMaskOp)
-def decode_elem_mask(op: ElemMaskOp) -> Step:
+def decode_elem_mask(op: ElemMaskOp) -> Semantics:
     """Drop elements at random and scale the others."""
     format, rounding = Format.named(op.format), Rounding(op.rounding)
     seed, count, scale = op.seed, op.count, np.float32(op.scale)
@@ -246,12 +246,12 @@ def _samples(extent: int, out_extent: int, coordinates: str) -> tuple[NDArray[np
 
 
 def _combine(a: Float32, b: Float32, fraction: Float32) -> Float32:
-    """Rows between a and b; where the fraction is 0, a itself, whatever b is."""
+    """RowStarts between a and b; where the fraction is 0, a itself, whatever b is."""
     return np.where(fraction == 0, a, a + fraction * (b - a))
 
 
 @executes(BilinearOp)
-def decode_bilinear(op: BilinearOp) -> Step:
+def decode_bilinear(op: BilinearOp) -> Semantics:
     """Combine two rows, then two columns."""
     format = Format.named(op.format)
     top, bottom, down = _samples(op.shape[1], op.extents[0], op.coordinates)

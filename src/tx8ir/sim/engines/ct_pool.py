@@ -10,12 +10,12 @@ from tx8ir.sim.memory.memory import Placed
 from tx8ir.target.formats import Format
 
 from .functions import narrow, widen
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 from .windows import pad, taps
 
 
 @executes(PoolIndexOp)
-def decode_pool_index(op: PoolIndexOp) -> Step:
+def decode_pool_index(op: PoolIndexOp) -> Semantics:
     """Keep the extreme of each window and where it was; tap by tap, so that the first in row-major order stays."""
     format, largest = Format.named(op.format), op.function == "max"
     kernel, strides, pads = op.kernel, op.strides, op.pads
@@ -47,7 +47,7 @@ def decode_pool_index(op: PoolIndexOp) -> Step:
 
 
 @executes(UnpoolOp)
-def decode_unpool(op: UnpoolOp) -> Step:
+def decode_unpool(op: UnpoolOp) -> Semantics:
     """Put elements back to their places among zeros."""
     n, h, w, c = op.out_shape
 

@@ -25,7 +25,7 @@ from tx8ir.target.rounding import Rounding, convert
 
 from .blocks import blocks, is_displaced
 from .functions import Float32, narrow, operand, widen
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 from .windows import pad, taps
 
 Array = NDArray[Any]
@@ -40,10 +40,10 @@ _COMBINE: dict[str, Callable[..., Array]] = {
 
 
 @executes(ReduceOp)
-def decode_reduce(op: ReduceOp) -> Step:
+def decode_reduce(op: ReduceOp) -> Semantics:
     """Combine the elements of the reduced axes, which keep extent 1."""
     format, function = Format.named(op.format), op.function
-    axes = tuple(axis + 1 for axis in REDUCE_AXES[op.axis])  # behind the axis of tiles
+    axes = tuple(axis + 1 for axis in REDUCE_AXES[op.axis])  # after the axis of tiles
     terms = np.float32(math.prod([op.shape[axis - 1] for axis in axes]))
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
@@ -62,7 +62,7 @@ def decode_reduce(op: ReduceOp) -> Step:
 
 
 @executes(PoolOp)
-def decode_pool(op: PoolOp) -> Step:
+def decode_pool(op: PoolOp) -> Semantics:
     """Combine the elements of each window."""
     format, function = Format.named(op.format), op.function
     kernel, strides, pads = op.kernel, op.strides, op.pads
@@ -86,7 +86,7 @@ def decode_pool(op: PoolOp) -> Step:
 
 
 @executes(ChannelNormOp)
-def decode_channelnorm(op: ChannelNormOp) -> Step:
+def decode_channelnorm(op: ChannelNormOp) -> Semantics:
     """Copy from dense to channel-blocked or back; bits stay as they are."""
     format, shape, to_blocked = Format.named(op.format), op.shape, op.direction
 
@@ -104,7 +104,7 @@ def decode_channelnorm(op: ChannelNormOp) -> Step:
 
 
 @executes(MaskMoveOp)
-def decode_maskmove(op: MaskMoveOp) -> Step:
+def decode_maskmove(op: MaskMoveOp) -> Semantics:
     """Copy elements where the mask is not zero. Bytes of the destination that are kept stay unwritten if they were."""
     format = Format.named(op.format)
 
@@ -125,7 +125,7 @@ def decode_maskmove(op: MaskMoveOp) -> Step:
 
 
 @executes(ConvertOp)
-def decode_convert(op: ConvertOp) -> Step:
+def decode_convert(op: ConvertOp) -> Semantics:
     """Convert elements that lie at the spacing of the wider format."""
     source, destination, rounding = Format.named(op.src_format), Format.named(op.dst_format), Rounding(op.rounding)
     whole = rounding is Rounding.STOCHASTIC  # random numbers are drawn in the order of all elements
@@ -147,7 +147,7 @@ def decode_convert(op: ConvertOp) -> Step:
 
 
 @executes(MemsetOp)
-def decode_memset(op: MemsetOp) -> Step:
+def decode_memset(op: MemsetOp) -> Semantics:
     """Fill with one value."""
     value = np.array(op.value, f"u{Format.named(op.format).bytes}")
 

@@ -10,14 +10,14 @@ from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory.memory import Memory, Placed
 from tx8ir.target.formats import UI8, Format
 
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 
 
 @executes(RdmaOp)
 @executes(WdmaOp)
 @executes(TdmaOp)
 @executes(DteStoreOp)
-def decode_copy(op: RdmaOp | WdmaOp | TdmaOp | DteStoreOp) -> Step:
+def decode_copy(op: RdmaOp | WdmaOp | TdmaOp | DteStoreOp) -> Semantics:
     """Copy the runs of the source walk to the runs of the destination walk, in the order of the loops."""
     return _copy
 
@@ -28,7 +28,7 @@ def _copy(machine: Machine, placed: tuple[Placed, ...]) -> None:
 
 
 @executes(RdmaGatherOp)
-def decode_rdma_gather(op: RdmaGatherOp) -> Step:
+def decode_rdma_gather(op: RdmaGatherOp) -> Semantics:
     """Copy the rows that the indices name."""
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:
@@ -41,7 +41,7 @@ def decode_rdma_gather(op: RdmaGatherOp) -> Step:
 
 
 @executes(WdmaScatterOp)
-def decode_wdma_scatter(op: WdmaScatterOp) -> Step:
+def decode_wdma_scatter(op: WdmaScatterOp) -> Semantics:
     """Copy rows to where the indices say."""
     row_bytes = op.row_bytes
 

@@ -19,7 +19,7 @@ from tx8ir.target.rounding import convert
 from tx8ir.target.vector_functions import relu
 
 from .functions import leaky_relu, narrow, operand
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 from .windows import pad, taps, windows
 
 Array = NDArray[Any]
@@ -120,7 +120,7 @@ def _requantized(sums: Array, parameters: Requantize, *, relu: bool) -> NDArray[
 
 
 @executes(GemmOp)
-def decode_gemm(op: GemmOp) -> Step:
+def decode_gemm(op: GemmOp) -> Semantics:
     """`out[b] = activation((lhs[b] @ rhs[b] + psum[b]) * scale + bias)`."""
     sums = _Sums(op, op.k)
     transpose_lhs, transpose_rhs = op.transpose_lhs, op.transpose_rhs
@@ -148,7 +148,7 @@ def _is_blocked(op: GemmOp) -> bool:
     return plain and not op.transpose_rhs and op.n % F32.block == 0
 
 
-def _blocked_gemm(op: GemmOp, sums: _Sums) -> Step:
+def _blocked_gemm(op: GemmOp, sums: _Sums) -> Semantics:
     """The product of each channel block of the right factor, which is the same block of the result, in its place."""
     transpose_lhs, block = op.transpose_lhs, F32.block
     batch, m, k, blocks = op.batch, op.m, op.k, op.n // block
@@ -185,7 +185,7 @@ def _blocked_gemm(op: GemmOp, sums: _Sums) -> Step:
 
 
 @executes(ConvOp)
-def decode_conv(op: ConvOp) -> Step:
+def decode_conv(op: ConvOp) -> Semantics:
     """Correlate the padded feature with the weight; see `ConvOp`."""
     kernel, strides, pads, dilations = op.kernel, op.strides, op.pads, op.dilations
     channels, out_shape = op.shape[3], op.out_shape

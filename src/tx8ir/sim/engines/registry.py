@@ -51,13 +51,13 @@ class Machine:
         self.rng = np.random.default_rng(seed)
 
 
-Step: TypeAlias = Callable[[Machine, tuple[Placed, ...]], None]
+Semantics: TypeAlias = Callable[[Machine, tuple[Placed, ...]], None]
 """Executes a decoded instruction on its placed accesses, which are in the order of the instruction's `effects`."""
 
 OpT = TypeVar("OpT", bound=Instruction)
-DecoderT = TypeVar("DecoderT", bound=Callable[[Any], Step])
+DecoderT = TypeVar("DecoderT", bound=Callable[[Any], Semantics])
 
-EXECUTORS: dict[type[Instruction], Callable[[Any], Step]] = {}
+EXECUTORS: dict[type[Instruction], Callable[[Any], Semantics]] = {}
 """Instruction class to its decoder, which reads all fields once and gives the step. Every class has an entry."""
 
 

@@ -8,11 +8,11 @@ from tx8ir.dialects.tx8 import CsrReadOp, CsrWriteOp, ExceptionFlag, ScalarAddOp
 from tx8ir.sim.memory.memory import Placed
 from tx8ir.target.formats import I32, UI32
 
-from .registry import Machine, Step, executes
+from .registry import Machine, Semantics, executes
 
 
 @executes(ScalarMoveOp)
-def decode_scalar_move(op: ScalarMoveOp) -> Step:
+def decode_scalar_move(op: ScalarMoveOp) -> Semantics:
     """Write one word."""
     value = op.value
 
@@ -25,7 +25,7 @@ def decode_scalar_move(op: ScalarMoveOp) -> Step:
 
 
 @executes(ScalarAddOp)
-def decode_scalar_add(op: ScalarAddOp) -> Step:
+def decode_scalar_add(op: ScalarAddOp) -> Semantics:
     """Add two words modulo 2^32."""
     value = op.value
 
@@ -39,7 +39,7 @@ def decode_scalar_add(op: ScalarAddOp) -> Step:
 
 
 @executes(CsrReadOp)
-def decode_csr_read(op: CsrReadOp) -> Step:
+def decode_csr_read(op: CsrReadOp) -> Semantics:
     """Write the readable flags, or the cycle counter, of each tile."""
 
     def read_cycles(machine: Machine, placed: tuple[Placed, ...]) -> None:
@@ -56,7 +56,7 @@ def decode_csr_read(op: CsrReadOp) -> Step:
 
 
 @executes(CsrWriteOp)
-def decode_csr_write(op: CsrWriteOp) -> Step:
+def decode_csr_write(op: CsrWriteOp) -> Semantics:
     """Replace the readable flags of each tile."""
 
     def step(machine: Machine, placed: tuple[Placed, ...]) -> None:

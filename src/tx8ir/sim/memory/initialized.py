@@ -1,8 +1,8 @@
 """Which bytes of a store were written, kept by pages where that is possible.
 
 A byte counts as written when the flag of its page (256 bytes) says so, or its own flag does. A write that covers a page
-sets one flag, not 256, and looking at it costs as little. `Span` is an access found among the flags: it is made once;
-marking or checking it is then a few NumPy calls for all tiles together.
+sets one flag, not 256, and looking at it costs as little. `FlagSpan` is an access found among the flags: it is made
+once; marking or checking it is then a few NumPy calls for all tiles together.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .rows import Rows, Walk, read, view, write
+from .rows import RowStarts, Walk, read, view, write
 
 Array = NDArray[Any]
 
@@ -76,7 +76,7 @@ class WrittenBytes:
         self._used[(starts.reshape(-1, 1) + offsets) // _CHUNK] = True
 
 
-class Span:
+class FlagSpan:
     """The flags of one access: runs of `run` bytes at a walk from each of `rows` on, as `Access` has them."""
 
     __slots__ = (
@@ -93,18 +93,18 @@ class Span:
         "_written",
     )
 
-    def __init__(self, written: WrittenBytes, rows: Rows, walk: Walk, run: int) -> None:
+    def __init__(self, written: WrittenBytes, rows: RowStarts, walk: Walk, run: int) -> None:
         extent = run + sum([(n - 1) * stride for n, stride in walk])
         self._written, self._rows, self._walk, self._run, self._extent = written, rows, walk, run, extent
         self._is_used = False
         """Whether the flags of its bytes have been noted as used."""
         self._solid = _is_solid(walk, run)
         """Whether all bytes from the first to the last are touched."""
-        self._outer: tuple[Rows, int] | None = None
+        self._outer: tuple[RowStarts, int] | None = None
         """The pages that each tile touches, where tiles lie alike within their pages."""
-        self._inner: tuple[Rows, Walk, int] | None = None
+        self._inner: tuple[RowStarts, Walk, int] | None = None
         """The pages that are covered whole, by runs of whole pages."""
-        self._edges: list[tuple[Rows, int]] = []
+        self._edges: list[tuple[RowStarts, int]] = []
         """The bytes of solid rows that lie in no page of `_inner`."""
         self._bounds = (0, 0)
         """The pages from the first to the last byte of all tiles, where they do not lie alike within their pages."""
@@ -144,7 +144,7 @@ class Span:
 
     def _mark_unaligned(self) -> None:
         rows, extent = self._rows, self._extent
-        if rows.offsets is None and rows.step == extent:  # tile behind tile
+        if rows.offsets is None and rows.step == extent:  # tile after tile
             self._written.mark(rows.start, rows.start + rows.count * extent)
         elif extent < _LONG_RUN:
             self.use()
@@ -154,7 +154,7 @@ class Span:
                 self._written.mark(start, start + extent)
 
     def mark_where(self, where: NDArray[np.bool_], size: int) -> None:
-        """Elements [tiles, count] of `size` bytes, one behind the other, were written where `where` is true."""
+        """Elements [tiles, count] of `size` bytes, one after the other, were written where `where` is true."""
         if self._is_covered():
             return
         self.use()
@@ -216,7 +216,7 @@ class Span:
         rows, count = self._outer
         pages = view(written.pages, rows, (), count, _FLAG)
         if pages.any():
-            first = Rows(rows.start * PAGE, rows.step * PAGE, None, rows.count)
+            first = RowStarts(rows.start * PAGE, rows.step * PAGE, None, rows.count)
             view(written.flags, first, ((count, PAGE),), PAGE, _FLAG)[pages] = True
 
 

@@ -23,7 +23,7 @@ from tx8ir.target.formats import Format
 from tx8ir.target.layout import element_mask, pack, tensor_view, unpack
 
 from .buffer_pool import Scratch
-from .rows import Array, Rows, Walk, shape_of
+from .rows import Array, RowStarts, Walk, shape_of
 from .stores import ByteStore, Part, make_part, rows_of
 
 _WORDS = (8, 4, 2)
@@ -38,7 +38,7 @@ class Placed:
     tiles: tuple[int, ...]
     parts: tuple[Part, ...]
     extent: int
-    """Bytes from the first to behind the last byte on a tile."""
+    """Bytes from the first to after the last byte on a tile."""
     shift: int = 0
     """Bytes by which loops have moved it from the addresses of `access`."""
 
@@ -80,7 +80,7 @@ class Memory:
         self._starts = [s.address for s in self.segments]
         self._parts: dict[tuple[tuple[int, ...], int, Walk, tuple[int, ...]], Part] = {}
         """What was placed in SPM, by addresses, run, walk and tiles."""
-        self._tile_rows: dict[tuple[int, ...], Rows] = {}
+        self._tile_rows: dict[tuple[int, ...], RowStarts] = {}
         """By tiles: where their scratch-pads begin."""
         self.scratch = Scratch()
         """Arrays for what steps compute on the way."""
@@ -254,7 +254,7 @@ class Memory:
             part.save(out, _BYTE)
 
     def load_rows(self, placed: Placed, rows: NDArray[np.int64]) -> Array:
-        """Rows of a table in DDR, as bytes [tiles, count, row bytes]; `rows` [tiles, count] are valid row numbers.
+        """RowStarts of a table in DDR, as bytes [tiles, count, row bytes]; `rows` [tiles, count] are valid row numbers.
 
         Raises Fault when a row has bytes that were never written.
         """
@@ -348,13 +348,13 @@ def _soiled(placed: Placed) -> Placed:
             store = part.store
             if access.space is MemorySpace.SPM:
                 for address in access.addresses:
-                    store.soil(address + placed.shift, placed.extent)
+                    store.mark_dirty(address + placed.shift, placed.extent)
             elif part.offsets is None and part.count > 1 and abs(part.step) <= placed.extent:
                 low = min(part.start, part.start + (part.count - 1) * part.step)
-                store.soil(low, placed.extent + abs(part.step) * (part.count - 1))
+                store.mark_dirty(low, placed.extent + abs(part.step) * (part.count - 1))
             else:
                 for start in part.starts().tolist():
-                    store.soil(start, placed.extent)
+                    store.mark_dirty(start, placed.extent)
     return placed
 
 

@@ -18,7 +18,7 @@ Walk: TypeAlias = tuple[tuple[int, int], ...]
 
 
 @attrs.define(eq=False)
-class Rows:
+class RowStarts:
     """Where the walks of tiles begin: tile i at `start + i * step`, or, when `offsets` is set, at `offsets[i]`.
 
     In bytes of the buffer; the buffer may also have an entry per page of bytes, then in pages.
@@ -40,16 +40,16 @@ class Rows:
             return not self.step % unit
         return not ((self.offsets - self.start) % unit).any()
 
-    def moved(self, shift: int) -> Rows:
+    def moved(self, shift: int) -> RowStarts:
         """The same `shift` bytes further."""
-        return Rows(
+        return RowStarts(
             self.start + shift, self.step, self.offsets if self.offsets is None else self.offsets + shift, self.count
         )
 
-    def scaled(self, first: int, unit: int) -> Rows:
-        """Rows in units of `unit` bytes of which that of tile 0 begins at `first`; they are aligned to `unit`."""
+    def scaled(self, first: int, unit: int) -> RowStarts:
+        """RowStarts in units of `unit` bytes of which that of tile 0 begins at `first`; they are aligned to `unit`."""
         offsets = None if self.offsets is None else (self.offsets - self.start) // unit + first
-        return Rows(first, self.step // unit, offsets, self.count)
+        return RowStarts(first, self.step // unit, offsets, self.count)
 
 
 def shape_of(walk: Walk, run: int, count: int, dtype: np.dtype[Any]) -> tuple[int, ...]:
@@ -57,7 +57,7 @@ def shape_of(walk: Walk, run: int, count: int, dtype: np.dtype[Any]) -> tuple[in
     return (count, *[n for n, _ in walk], run // dtype.itemsize)
 
 
-def view(buffer: Array, rows: Rows, walk: Walk, run: int, dtype: np.dtype[Any]) -> Array:
+def view(buffer: Array, rows: RowStarts, walk: Walk, run: int, dtype: np.dtype[Any]) -> Array:
     """The walks of rows that are equally far apart, as a view [tiles, *iterations, elements of a run]."""
     strides = (rows.step, *[s for _, s in walk], dtype.itemsize)
     return np.ndarray(shape_of(walk, run, rows.count, dtype), dtype, buffer, rows.start, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
@@ -71,14 +71,14 @@ def windows(buffer: Array, walk: Walk, run: int, dtype: np.dtype[Any]) -> Array:
     return np.ndarray(shape, dtype, buffer, 0, strides)  # pyright: ignore[reportArgumentType]  # any buffer will do
 
 
-def read(buffer: Array, rows: Rows, walk: Walk, run: int, dtype: np.dtype[Any]) -> Array:
+def read(buffer: Array, rows: RowStarts, walk: Walk, run: int, dtype: np.dtype[Any]) -> Array:
     """The elements [tiles, *iterations, elements of a run]: a view where the rows allow it."""
     if rows.offsets is None:
         return view(buffer, rows, walk, run, dtype)
     return windows(buffer, walk, run, dtype)[rows.offsets]
 
 
-def write(buffer: Array, rows: Rows, walk: Walk, run: int, values: Any, dtype: np.dtype[Any]) -> None:
+def write(buffer: Array, rows: RowStarts, walk: Walk, run: int, values: Any, dtype: np.dtype[Any]) -> None:
     """Write elements that broadcast to [tiles, *iterations, elements of a run]."""
     if rows.offsets is None:
         view(buffer, rows, walk, run, dtype)[...] = values

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import Access
 
-from .initialized import Span, WrittenBytes
-from .rows import Array, Rows, read, view, windows, write
+from .initialized import FlagSpan, WrittenBytes
+from .rows import Array, RowStarts, read, view, windows, write
 
 _CHUNK = 4096  # bytes that are cleared together
 
@@ -27,7 +27,7 @@ class ByteStore:
         size: bytes.
         kind: of the segment; "const" and "input" are not written by instructions.
         data: its content, all of which counts as written; zeros of which nothing does if it is left out.
-        copies: how often what has an address is there: SPM once for each tile. They lie one behind the other.
+        copies: how often what has an address is there: SPM once for each tile. They lie one after the other.
     """
 
     __slots__ = ("_chunks", "_dirty", "address", "copies", "data", "kind", "name", "size", "written")
@@ -68,7 +68,7 @@ class ByteStore:
         for low, high in self._chunks:
             copies[:, low:high] = 0
 
-    def soil(self, low: int, extent: int) -> None:
+    def mark_dirty(self, low: int, extent: int) -> None:
         """Note that instructions may write `extent` bytes from the byte `low` of some copy on."""
         first, end = low // _CHUNK, (low + extent - 1) // _CHUNK + 1
         if self._dirty.count(1, first, end) < end - first:
@@ -82,7 +82,7 @@ class ByteStore:
 
 
 @attrs.define(eq=False)
-class Part(Rows):
+class Part(RowStarts):
     """Where an access lies in one store, for some of the tiles."""
 
     store: ByteStore
@@ -90,14 +90,16 @@ class Part(Rows):
     positions: slice | NDArray[np.intp]
     """Which of the instruction's tiles these are."""
     _views: dict[np.dtype[Any], Array] = attrs.field(factory=dict[np.dtype[Any], Array], init=False)
-    _span: Span | None = attrs.field(default=None, init=False)
+    _span: FlagSpan | None = attrs.field(default=None, init=False)
 
     @property
-    def span(self) -> Span | None:
+    def span(self) -> FlagSpan | None:
         """Its written bytes; None where all count as written."""
         if self._span is None and self.store.written is not None:
-            rows = Rows(self.start, self.step, self.offsets, self.count)  # not itself: a circle would keep both alive
-            self._span = Span(self.store.written, rows, self.access.walk, self.access.nbytes)
+            rows = RowStarts(
+                self.start, self.step, self.offsets, self.count
+            )  # not itself: a circle would keep both alive
+            self._span = FlagSpan(self.store.written, rows, self.access.walk, self.access.nbytes)
         return self._span
 
     def view(self, dtype: np.dtype[Any]) -> Array | None:
@@ -131,16 +133,16 @@ class Part(Rows):
         return windows(buffer, self.access.walk, self.access.nbytes, dtype)
 
 
-def rows_of(offsets: list[int]) -> Rows:
-    """Rows that begin at these offsets: by start and step where they are equally far apart."""
+def rows_of(offsets: list[int]) -> RowStarts:
+    """RowStarts that begin at these offsets: by start and step where they are equally far apart."""
     count = len(offsets)
     start = offsets[0]
     step = offsets[1] - start if count > 1 else 0
     if count < 3 or offsets == list(range(start, start + count * step, step) if step else [start] * count):
-        return Rows(start, step, None, count)
-    return Rows(start, 0, np.array(offsets, np.int64), count)
+        return RowStarts(start, step, None, count)
+    return RowStarts(start, 0, np.array(offsets, np.int64), count)
 
 
-def make_part(rows: Rows, store: ByteStore, access: Access, positions: slice | NDArray[np.intp]) -> Part:
+def make_part(rows: RowStarts, store: ByteStore, access: Access, positions: slice | NDArray[np.intp]) -> Part:
     """The part of an access whose tiles begin at `rows` in a store."""
     return Part(rows.start, rows.step, rows.offsets, rows.count, store, access, positions)

@@ -26,10 +26,10 @@ class Loop:
 
     count: int
     tiles: tuple[int, ...]
-    body: tuple[Node, ...]
+    body: tuple[IssueNode, ...]
 
 
-Node: TypeAlias = Leaf | Loop
+IssueNode: TypeAlias = Leaf | Loop
 
 
 @attrs.frozen
@@ -42,9 +42,9 @@ class Issue:
     """Compares like the order of a run that executes one instruction after the other."""
 
 
-def nodes_of(ops: Iterable[Operation], numbers: Iterator[int]) -> tuple[Node, ...]:
+def nodes_of(ops: Iterable[Operation], numbers: Iterator[int]) -> tuple[IssueNode, ...]:
     """The instructions and loops among `ops`; `numbers` gives the instructions their numbers."""
-    nodes: list[Node] = []
+    nodes: list[IssueNode] = []
     for op in ops:
         if isinstance(op, Instruction):
             nodes.append(Leaf(next(numbers), op, op.tiles))
@@ -53,7 +53,7 @@ def nodes_of(ops: Iterable[Operation], numbers: Iterator[int]) -> tuple[Node, ..
     return tuple(nodes)
 
 
-def all_issues(nodes: tuple[Node, ...], trips: tuple[int, ...] = ()) -> Iterator[tuple[Leaf, tuple[int, ...]]]:
+def all_issues(nodes: tuple[IssueNode, ...], trips: tuple[int, ...] = ()) -> Iterator[tuple[Leaf, tuple[int, ...]]]:
     """Every execution, one after the other, with its trips. Takes no memory that grows with the trips."""
     for node in nodes:
         if isinstance(node, Leaf):
@@ -64,7 +64,7 @@ def all_issues(nodes: tuple[Node, ...], trips: tuple[int, ...] = ()) -> Iterator
 
 
 def stream(
-    nodes: tuple[Node, ...], tile: int, trips: tuple[int, ...] = (), prefix: tuple[int, ...] = ()
+    nodes: tuple[IssueNode, ...], tile: int, trips: tuple[int, ...] = (), prefix: tuple[int, ...] = ()
 ) -> Iterator[Issue]:
     """What one tile executes, in its order. Takes no memory that grows with the trips."""
     for number, node in enumerate(nodes):

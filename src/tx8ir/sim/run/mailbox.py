@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import DteArmOp, DteSendOp, DteWaitOp, MemorySpace, MessageOp
-from tx8ir.sim.checks.layouts import LayoutMap
+from tx8ir.sim.checks.layouts import LayoutShadow
 from tx8ir.sim.checks.races import RaceDetector
 from tx8ir.sim.errors import Fault
 from tx8ir.sim.memory.memory import Memory, Placed
@@ -70,7 +70,7 @@ class Mailbox:
         self,
         memory: Memory,
         races: RaceDetector | None,
-        layouts: LayoutMap | None = None,
+        layouts: LayoutShadow | None = None,
         plans: dict[MessageOp, MessagePlan] | None = None,
     ) -> None:
         self._memory = memory

@@ -10,7 +10,7 @@ from tx8ir.target.chip import TX8, Target
 from .simulator import Simulator
 
 
-class Chip:
+class MultiProgramChip:
     """A chip onto which programs are loaded, each under a name."""
 
     def __init__(self, target: Target = TX8) -> None:

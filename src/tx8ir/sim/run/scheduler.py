@@ -205,7 +205,7 @@ class Interleaved(Schedule):
             # Simply after everything before it, which is one of the legal orders.
             return not pending[tile] and not _awaited(tiles, heads, tile)
         if isinstance(op, DteWaitOp):
-            # What its message orders must not be taken to come before rows that are looked up behind it.
+            # What its message orders must not be taken to come before rows that are looked up after it.
             return not any(begun.is_late for begun in pending[tile]) and not _awaited(tiles, heads, tile)
         return len(pending[tile]) < _WINDOW
 

@@ -20,7 +20,7 @@ from tx8ir.core import Program, VerifyError, VTensorType, ui8
 from tx8ir.dialects.tx8 import (
     Access,
     BarrierOp,
-    Chip,
+    ChipAttr,
     ConstantOp,
     CsrReadOp,
     CsrWriteOp,
@@ -43,10 +43,10 @@ from tx8ir.dialects.tx8 import (
 )
 from tx8ir.sim.checks.fp_flags import ExceptionPlan, Exceptions, FlagRow, exception_plan, flags_table
 from tx8ir.sim.checks.layout_plan import LayoutPlan
-from tx8ir.sim.checks.layouts import LayoutMap
+from tx8ir.sim.checks.layouts import LayoutShadow
 from tx8ir.sim.checks.operands import check_operands
 from tx8ir.sim.checks.races import RaceDetector, SharedBytes, shared_bytes, shared_rows
-from tx8ir.sim.engines import EXECUTORS, Clock, Machine, Step
+from tx8ir.sim.engines import EXECUTORS, Clock, Machine, Semantics
 from tx8ir.sim.engines.dma import row_numbers
 from tx8ir.sim.errors import Fault, SimError
 from tx8ir.sim.memory.memory import Memory, Placed
@@ -107,7 +107,7 @@ class _Decoded:
     engine: Engine | None
     positions: list[int]
     """Where these tiles are among those of the instruction."""
-    step: Step | None
+    step: Semantics | None
     placed: tuple[Placed, ...]
     moves: tuple[tuple[Follow, ...], ...]
     """The terms by which loops move each access; empty when none moves."""
@@ -185,7 +185,7 @@ class Simulator:
         self._ops = ops
         self._raises = checks or any(isinstance(op, (CsrReadOp, CsrWriteOp)) for op in self.instructions)
         self._has_messages = any(isinstance(op, MessageOp) for op in self.instructions)
-        self._layouts = LayoutMap(self.memory, (*self.inputs, *constants)) if checks else None
+        self._layouts = LayoutShadow(self.memory, (*self.inputs, *constants)) if checks else None
         self._decoded: dict[tuple[int, tuple[int, ...]], _Decoded] = {}
         self._messages: dict[MessageOp, MessagePlan] = {}
         self._exceptions: Exceptions | None = None
@@ -514,7 +514,7 @@ def time_program(program: Program, target: Target | None = None) -> SimReport:
 
 def _check_chip(instructions: Sequence[Instruction], target: Target) -> None:
     """Check instructions that were verified for one chip against another one. Raises SimError."""
-    if not instructions or Chip.of(chip_of(instructions[0])) == Chip.of(target):
+    if not instructions or ChipAttr.of(chip_of(instructions[0])) == ChipAttr.of(target):
         return
     for index, op in enumerate(instructions):
         try:

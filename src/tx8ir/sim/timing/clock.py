@@ -31,7 +31,7 @@ from tx8ir.sim.errors import SimError
 from tx8ir.target import cost
 from tx8ir.target.chip import Engine, Target
 
-from .program import Item, Node, classes, stretches, unrolled
+from .program import Item, TimedNode, classes, stretches, unrolled
 
 ENGINES = tuple(Engine)
 ROWS = {engine: row for row, engine in enumerate(ENGINES)}
@@ -115,7 +115,7 @@ class Timing:
     """
 
     def __init__(
-        self, nodes: Sequence[Node], target: Target, *, keep: bool = True, watch: frozenset[int] = frozenset()
+        self, nodes: Sequence[TimedNode], target: Target, *, keep: bool = True, watch: frozenset[int] = frozenset()
     ) -> None:
         self._target = target
         self._watch = watch
@@ -141,7 +141,7 @@ class Timing:
     # -- one stretch ----------------------------------------------------------------------------------------------
 
     def _run(
-        self, stretch: Sequence[Node], time: NDArray[np.int64], gate: Event | None
+        self, stretch: Sequence[TimedNode], time: NDArray[np.int64], gate: Event | None
     ) -> tuple[NDArray[np.int64], Event | None]:
         self._heap: list[tuple[int, int, Event]] = []
         self._flowing: list[tuple[float, int, Event]] = []

@@ -27,14 +27,14 @@ from tx8ir.dialects.tx8 import (
 )
 from tx8ir.target.chip import Engine, Target
 
-Rows: TypeAlias = list[NDArray[np.int64]]
+Intervals: TypeAlias = list[NDArray[np.int64]]
 Ranges: TypeAlias = Sequence[tuple[int, int]]
 
 _MOST_PAIRS = 1 << 18  # of DDR accesses that are compared to find out whether tiles are alike
 
 
 @attrs.frozen(eq=False)
-class Span:
+class ByteInterval:
     """The bytes of one access: the bounding interval on each tile of the instruction, in the first trip."""
 
     writes: bool
@@ -68,7 +68,7 @@ class Item:
     """Cycles on its engine, one for all tiles or one per tile; of a transfer with DDR only the start-up."""
     ddr_bytes: int
     """Bytes per tile that take a share of DDR's bandwidth."""
-    spans: tuple[Span, ...]
+    spans: tuple[ByteInterval, ...]
     times: int
     is_shared: bool
     """Whether it touches DDR that some instruction may write."""
@@ -84,13 +84,13 @@ class Loop:
 
     count: int
     tiles: frozenset[int]
-    body: tuple[Node, ...]
+    body: tuple[TimedNode, ...]
 
 
-Node: TypeAlias = Item | Loop
+TimedNode: TypeAlias = Item | Loop
 
 
-def decode(ops: Sequence[Operation], target: Target) -> tuple[Node, ...]:
+def decode(ops: Sequence[Operation], target: Target) -> tuple[TimedNode, ...]:
     """The nodes of a program's declarations, instructions and loops."""
     constant = [
         (op.address, op.address + op.size) for op in ops if isinstance(op, SegmentOp) and op.kind in ("const", "input")
@@ -100,8 +100,8 @@ def decode(ops: Sequence[Operation], target: Target) -> tuple[Node, ...]:
 
 def _decode(
     ops: Sequence[Operation], target: Target, constant: Ranges, index: list[int], times: int
-) -> tuple[Node, ...]:
-    nodes: list[Node] = []
+) -> tuple[TimedNode, ...]:
+    nodes: list[TimedNode] = []
     for op in ops:
         if isinstance(op, LoopOp):
             body = _decode(list(op.body.block), target, constant, index, times * op.count)
@@ -116,7 +116,7 @@ def _item(op: Instruction, target: Target, constant: Ranges, index: int, times: 
     tiles, engine, terms = op.tiles, op.engine, op.terms
     accesses = op.effects()
     spans = tuple(
-        Span(
+        ByteInterval(
             access.writes,
             access.addresses,
             access.extent,
@@ -136,7 +136,7 @@ def _item(op: Instruction, target: Target, constant: Ranges, index: int, times: 
     return Item(index, op, engine, tiles, position, cycles, work.ddr_bytes, spans, times, is_shared)
 
 
-def items(nodes: Sequence[Node]) -> Iterator[Item]:
+def items(nodes: Sequence[TimedNode]) -> Iterator[Item]:
     """All instructions, each once."""
     for node in nodes:
         if isinstance(node, Loop):
@@ -145,7 +145,9 @@ def items(nodes: Sequence[Node]) -> Iterator[Item]:
             yield node
 
 
-def unrolled(nodes: Sequence[Node], tile: int, trips: tuple[int, ...] = ()) -> Iterator[tuple[Item, tuple[int, ...]]]:
+def unrolled(
+    nodes: Sequence[TimedNode], tile: int, trips: tuple[int, ...] = ()
+) -> Iterator[tuple[Item, tuple[int, ...]]]:
     """The instructions that a tile meets, in order, with the trips of the loops around them."""
     for node in nodes:
         if isinstance(node, Item):
@@ -156,9 +158,9 @@ def unrolled(nodes: Sequence[Node], tile: int, trips: tuple[int, ...] = ()) -> I
                 yield from unrolled(node.body, tile, (*trips, trip))
 
 
-def stretches(nodes: Sequence[Node], tiles: int) -> Iterator[list[Node]]:
-    """Cut a program behind each barrier of all tiles: what is in different stretches never overlaps in time."""
-    current: list[Node] = []
+def stretches(nodes: Sequence[TimedNode], tiles: int) -> Iterator[list[TimedNode]]:
+    """Cut a program after each barrier of all tiles: what is in different stretches never overlaps in time."""
+    current: list[TimedNode] = []
     for node in nodes:
         current.append(node)
         if isinstance(node, Item) and isinstance(node.op, BarrierOp) and len(node.tiles) == tiles:
@@ -168,12 +170,12 @@ def stretches(nodes: Sequence[Node], tiles: int) -> Iterator[list[Node]]:
         yield current
 
 
-def classes(stretch: Sequence[Node], tiles: int) -> list[tuple[int, ...]]:
+def classes(stretch: Sequence[TimedNode], tiles: int) -> list[tuple[int, ...]]:
     """Groups of tiles that keep step with each other in a stretch; the first of each stands for all."""
     found = list(items(stretch))
     if any(isinstance(item.op, (DteArmOp, DteSendOp, DteWaitOp)) for item in found):
         return [(tile,) for tile in range(tiles)]  # messages tie each tile to particular others
-    rows: Rows = []
+    rows: Intervals = []
     for item in found:
         index = np.array(item.tiles)
         if len(item.tiles) < tiles:
@@ -197,7 +199,7 @@ def _spread(index: NDArray[np.int64], values: NDArray[np.int64], tiles: int) -> 
     return row
 
 
-def _ddr_rows(found: Sequence[Item], tiles: int) -> Rows:
+def _ddr_rows(found: Sequence[Item], tiles: int) -> Intervals:
     """The DDR addresses, if they matter: they do not where no tile touches again what it wrote in the stretch."""
     spans = [(item, span) for item in found for span in item.spans if span.is_shared]
     lows = [_spread(np.array(item.tiles), np.array(span.lows), tiles) for item, span in spans]

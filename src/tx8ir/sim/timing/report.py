@@ -15,7 +15,7 @@ from tx8ir.support.table import Table
 from tx8ir.target.chip import CYCLES_PER_SECOND, Engine, Target
 
 from .clock import ENGINES, STALLS, Event, Timing
-from .program import Item, Node, items
+from .program import Item, TimedNode, items
 from .trace import write_trace
 
 MEMORIES: tuple[str, ...] = ("DDR", "SPM")
@@ -282,7 +282,7 @@ class SimReport:
         )
 
 
-def make_report(nodes: Sequence[Node], target: Target) -> SimReport:
+def make_report(nodes: Sequence[TimedNode], target: Target) -> SimReport:
     """Time a decoded program and add up what it costs."""
     found = list(items(nodes))
     count = sum(item.times for item in found)

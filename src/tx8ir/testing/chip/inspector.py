@@ -97,7 +97,7 @@ class Inspector:
         debugger: stops, steps and goes on; see `tx8ir.sim.Debugger`.
 
     Names are those that a front end or a text gave to values, otherwise the numbers under which
-    `Printer(names=True)` prints them, without `%`. A value inside of a group may be named with the group in front,
+    `Printer(names=True)` prints them, without `%`. A value inside of a group may be named with the group before,
     `group 3 scores`, which tells it from others of that name.
     """
 

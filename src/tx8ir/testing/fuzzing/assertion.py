@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from tx8ir.core import Program
 from tx8ir.testing.passes.counterexample import Counterexample, PassLike
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.observe import NumericGuarantee
 from tx8ir.testing.passes.preserve import PipelineCheck, check
 
 from . import FuzzResult, fuzz
@@ -22,7 +22,7 @@ def assert_preserves(
     program: Program,
     *,
     inputs: Mapping[str, ArrayLike] | None = None,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     seed: int = 0,
     reduce: bool = True,
 ) -> PipelineCheck: ...
@@ -33,7 +33,7 @@ def assert_preserves(
     pass_: PassLike,
     program: None = None,
     *,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     seed: int = 0,
     reduce: bool = True,
     seconds: float = 60.0,
@@ -49,7 +49,7 @@ def assert_preserves(
     program: Program | None = None,
     *,
     inputs: Mapping[str, ArrayLike] | None = None,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     seed: int = 0,
     reduce: bool = True,
     seconds: float = 60.0,
@@ -69,7 +69,7 @@ def assert_preserves(
             tested: it changed no program, or fewer than the part `changed` of them.
     """
     if program is not None:
-        checked = check(program, pass_, inputs=inputs, promise=promise, seed=seed, reduce=reduce)
+        checked = check(program, pass_, inputs=inputs, guarantee=guarantee, seed=seed, reduce=reduce)
         if checked.counterexample is not None:
             raise _failed(checked.counterexample, str(checked.counterexample)) from checked.counterexample.failure.cause
         return checked
@@ -79,7 +79,7 @@ def assert_preserves(
         examples=examples,
         seed=seed,
         programs=programs,
-        promise=promise,
+        guarantee=guarantee,
         changed=changed,
         executor=executor,
         reduce=reduce,

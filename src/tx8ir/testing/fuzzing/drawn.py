@@ -8,16 +8,16 @@ from collections.abc import Sequence
 import attrs
 
 from tx8ir.core import Program
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.observe import NumericGuarantee
 from tx8ir.testing.programs import EVERYTHING, tensor_programs
 from tx8ir.testing.programs.drawing import draw_batch
 
 _MAX_OPS = 10
 
 
-def draw(seed: int, count: int, promises: Sequence[Promise]) -> list[Program]:
+def draw(seed: int, count: int, guarantees: Sequence[NumericGuarantee]) -> list[Program]:
     """About that many programs, the same for the same seed; with sums where no pass has to keep every bit of them."""
-    exact = Promise.BITS in promises
+    exact = NumericGuarantee.BITWISE in guarantees
     features = EVERYTHING if exact else attrs.evolve(EVERYTHING, sums=True)
     drawn: list[Program] = []
     strategy = tensor_programs(features, max_ops=_MAX_OPS)

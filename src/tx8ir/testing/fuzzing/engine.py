@@ -26,7 +26,7 @@ from tx8ir.testing.cases.mutation import templates
 from tx8ir.testing.cases.stored import StoredProgram
 from tx8ir.testing.passes.counterexample import Counterexample, Failure, PassLike
 from tx8ir.testing.passes.coverage import MAX_EVENTS, Point, Tracer, count_reached, never_run
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.observe import NumericGuarantee
 from tx8ir.testing.passes.preserve import reduce_counterexample
 
 from .result import FuzzCoverage, FuzzResult
@@ -65,7 +65,7 @@ def fuzz(
     examples: int | None = None,
     seed: int = 0,
     programs: Iterable[Program] | None = None,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     changed: float = 0.0,
     executor: Executor | None = None,
     failures: int = 1,
@@ -87,7 +87,8 @@ def fuzz(
         seed: decides what is tried.
         programs: what to try instead of all that: an iterable, or a Hypothesis strategy (`programs.tensor_programs`),
             from which `examples` are drawn, 100 by default; fewer than 1,000 are the same ones in every run.
-        promise: what the pass is held to; without it, to its own promise, and functions to `Promise.BITS`.
+        guarantee: what the pass is held to; without it, to its own guarantee, and functions to
+        `NumericGuarantee.BITWISE`.
         changed: the part of the programs, 0 to 1, that it must change at least to count as tested.
         executor: where the tasks of a round run, side by side; without one, here, one after the other. Processes must
             be able to import the pass.
@@ -99,7 +100,7 @@ def fuzz(
     Raises:
         TypeError: no pass; or one that another process cannot be given.
     """
-    session = Session(pass_, promise)
+    session = Session(pass_, guarantee)
     if executor is not None and not isinstance(executor, ThreadPoolExecutor):
         session.require_picklable()
     engine = _Engine(session, seed, changed, executor, failures, reduce, clock)
@@ -319,7 +320,7 @@ class _Engine:
             self._crashes.add(known)
         failure = Failure(found.stage, stages[found.stage], found.kind, found.message, found.inputs, found.after)
         program = found.program if isinstance(found.program, Program) else found.program.program()
-        example = Counterexample(program, stages, failure, self.session.promise, found_at=found.stage)
+        example = Counterexample(program, stages, failure, self.session.guarantee, found_at=found.stage)
         if self._reduce:
             watch = Tracer(self.session.source.files, MAX_EVENTS // 10).run
             example = reduce_counterexample(example, task.seed & 0xFFFF, watch=watch)
@@ -340,7 +341,7 @@ class _Engine:
         )
         return FuzzResult(
             ", ".join(stage.name for stage in self.session.stages),
-            self.session.promises,
+            self.session.guarantees,
             totals.tried,
             totals.changed,
             totals.runs,

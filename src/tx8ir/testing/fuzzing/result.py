@@ -9,7 +9,7 @@ import attrs
 
 from tx8ir.support.table import Table
 from tx8ir.testing.passes.counterexample import Counterexample
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.observe import NumericGuarantee
 
 
 @attrs.frozen
@@ -48,7 +48,7 @@ class FuzzResult:
 
     Attributes:
         name: what the pass is called.
-        promises: what its steps were held to.
+        guarantees: what its steps were held to.
         programs: how many programs it was run on.
         changed: how many of them it changed: only these can show anything.
         runs: on how many sets of inputs these were evaluated before and after.
@@ -60,7 +60,7 @@ class FuzzResult:
     """
 
     name: str
-    promises: tuple[Promise, ...]
+    guarantees: tuple[NumericGuarantee, ...]
     programs: int
     changed: int
     runs: int
@@ -91,7 +91,7 @@ class FuzzResult:
         verdict = "wrong" if not self.passed else "passed" if self.tested else "not tested"
         rows = (
             ("verdict", verdict),
-            ("promise", ", ".join(dict.fromkeys(p.value for p in self.promises))),
+            ("guarantee", ", ".join(dict.fromkeys(p.value for p in self.guarantees))),
             ("programs", str(self.programs)),
             ("changed by the pass", str(self.changed)),
             ("evaluated on", f"{self.runs} sets of inputs"),

@@ -11,8 +11,8 @@ from tx8ir.testing.cases import small_scope
 from tx8ir.testing.cases.mutation import Material, is_instantiable
 from tx8ir.testing.guidance.direction import Direction
 from tx8ir.testing.guidance.extraction import Source, read_pass
-from tx8ir.testing.passes.counterexample import PassLike, Stage, stages_of
-from tx8ir.testing.passes.observe import Promise
+from tx8ir.testing.passes.counterexample import CheckedStage, PassLike, stages_of
+from tx8ir.testing.passes.observe import NumericGuarantee
 
 _SHAPES = 40
 
@@ -22,17 +22,17 @@ class Session:
 
     Attributes:
         stages: its steps.
-        promises: what each is held to.
+        guarantees: what each is held to.
         source: what it is about.
         material: what programs for it are made of.
         shapes: those that its code asks for of which programs can be made: that ask for something first, at most 40.
     """
 
-    def __init__(self, pass_: PassLike, promise: Promise | None) -> None:
+    def __init__(self, pass_: PassLike, guarantee: NumericGuarantee | None) -> None:
         self.pass_ = pass_
-        self.promise = promise
-        self.stages: tuple[Stage, ...] = stages_of(pass_)
-        self.promises = tuple(promise or stage.promise for stage in self.stages)
+        self.guarantee = guarantee
+        self.stages: tuple[CheckedStage, ...] = stages_of(pass_)
+        self.guarantees = tuple(guarantee or stage.guarantee for stage in self.stages)
         self.source: Source = read_pass(pass_)
         self._enumerations: dict[small_scope.Position | None, Iterator[small_scope.Candidate]] = {}
         self.material = Material(self.source.direction, self.source.words)
@@ -53,7 +53,7 @@ class Session:
         self._enumerations[stop] = candidates
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, (pickle.dumps((self.pass_, self.promise)),)
+        return _unpickled, (pickle.dumps((self.pass_, self.guarantee)),)
 
     def require_picklable(self) -> None:
         """Raises TypeError when another process cannot be given the pass."""

@@ -277,12 +277,12 @@ class _Worker:
         """None for a program that cannot be evaluated."""
         is_given = self.task.source == "given"
         seed = self.task.seed if is_given else self.rng.randrange(1 << 30)
-        stages, promises = self.session.stages, self.session.promises
+        stages, guarantees = self.session.stages, self.session.guarantees
         try:
             verdict = judge(
                 program,
                 stages,
-                promises,
+                guarantees,
                 lambda: self._sets(program, seed),
                 watch=self.tracer.run,
                 max_steps=MAX_STEPS if is_given else _MAX_STEPS,
@@ -393,7 +393,7 @@ class _Worker:
         if not HAS_HYPOTHESIS:
             return
         drawn: Sequence[Program] = importlib.import_module("tx8ir.testing.fuzzing.drawn").draw(
-            self.rng.randrange(1 << 30), (self.task.count + 1) // 2, self.session.promises
+            self.rng.randrange(1 << 30), (self.task.count + 1) // 2, self.session.guarantees
         )
         for program in drawn:
             yield program, ""

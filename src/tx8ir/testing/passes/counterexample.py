@@ -18,7 +18,7 @@ from tx8ir.passes import Pass, PassManager
 from tx8ir.support.table import Table
 from tx8ir.testing.reduction.reduce import count_operations
 
-from .observe import Promise
+from .observe import NumericGuarantee
 
 Array: TypeAlias = NDArray[Any]
 PassLike: TypeAlias = "str | Pass | PassManager | Callable[[Program], object] | Sequence[PassLike]"
@@ -31,7 +31,7 @@ does not end."""
 
 
 @attrs.frozen(eq=False)
-class Stage:
+class CheckedStage:
     """One step of a pipeline under test.
 
     Attributes:
@@ -43,9 +43,9 @@ class Stage:
     subject: Pass | Callable[[Program], object]
 
     @property
-    def promise(self) -> Promise:
-        """What it promises to keep: a pass says it, a function keeps all."""
-        return self.subject.promise if isinstance(self.subject, Pass) else Promise.BITS
+    def guarantee(self) -> NumericGuarantee:
+        """What it guarantees to keep: a pass says it, a function keeps all."""
+        return self.subject.guarantee if isinstance(self.subject, Pass) else NumericGuarantee.BITWISE
 
     def run(self, program: Program) -> None:
         """Changes the program, unverified. Raises what the pass raises."""
@@ -84,23 +84,23 @@ def _parses_to(text: str, subject: Pass) -> bool:
         return False
 
 
-def stages_of(pipeline: PassLike) -> tuple[Stage, ...]:
+def stages_of(pipeline: PassLike) -> tuple[CheckedStage, ...]:
     """The single steps of a pipeline.
 
     Raises:
-        PassError: text that names no pass. TypeError: something that is no pass.
+        PassError: text that names no pass. TypeError: something that is not a pass.
     """
     if isinstance(pipeline, str):
         pipeline = PassManager.parse(pipeline)
     if isinstance(pipeline, PassManager):
-        return tuple(Stage(str(p), p) for p in pipeline.passes)
+        return tuple(CheckedStage(str(p), p) for p in pipeline.passes)
     if isinstance(pipeline, Pass):
-        return (Stage(str(pipeline), pipeline),)
+        return (CheckedStage(str(pipeline), pipeline),)
     if isinstance(pipeline, Sequence):
         return tuple(stage for part in cast("Sequence[PassLike]", pipeline) for stage in stages_of(part))
     if not callable(pipeline) or isinstance(pipeline, type):
-        raise TypeError(f"{pipeline!r} is no pass, pipeline or function of a program")
-    return (Stage(getattr(pipeline, "__name__", repr(pipeline)), pipeline),)
+        raise TypeError(f"{pipeline!r} is not a pass, pipeline or function of a program")
+    return (CheckedStage(getattr(pipeline, "__name__", repr(pipeline)), pipeline),)
 
 
 @attrs.frozen(eq=False)
@@ -118,7 +118,7 @@ class Failure:
     """
 
     index: int
-    stage: Stage
+    stage: CheckedStage
     kind: Kind
     message: str
     inputs: Mapping[str, Array]
@@ -146,15 +146,15 @@ class Counterexample:
         program: the program before the pipeline.
         stages: the pipeline.
         failure: what goes wrong.
-        promise: what all passes were held to; None: each to its own promise.
+        guarantee: what all passes were held to; None: each to its own guarantee.
         original: how many operations and passes there were before the reduction; None without one.
         found_at: the place of the failing pass in the pipeline before the reduction.
     """
 
     program: Program
-    stages: tuple[Stage, ...]
+    stages: tuple[CheckedStage, ...]
     failure: Failure
-    promise: Promise | None = None
+    guarantee: NumericGuarantee | None = None
     original: tuple[int, int] | None = None
     found_at: int = 0
 
@@ -177,13 +177,13 @@ class Counterexample:
             if line and line not in imports:
                 imports.append(line)
         pipeline = expressions[0] if len(expressions) == 1 else f"[{', '.join(expressions)}]"
-        promise = "" if self.promise is None else f", promise=Promise.{self.promise.name}"
+        guarantee = "" if self.guarantee is None else f", guarantee=NumericGuarantee.{self.guarantee.name}"
         lines = [f"# {line}" for line in str(self.failure).splitlines()] + [
             "import numpy as np",
             "from numpy import inf, nan",
             "",
             "import tx8ir",
-            f"from tx8ir.testing import {'Promise, ' if promise else ''}assert_preserves",
+            f"from tx8ir.testing import {'NumericGuarantee, ' if guarantee else ''}assert_preserves",
             *imports,
             "",
             f"program = tx8ir.parse({_quoted(str(self.program))})",
@@ -194,7 +194,7 @@ class Counterexample:
             lines.append(f"program.weights.add({name!r}, {array}{mutable})")
         lines.append("inputs = {")
         lines += [f"    {name!r}: {_array(array)}," for name, array in self.failure.inputs.items()]
-        lines += ["}", f"assert_preserves({pipeline}, program, inputs=inputs{promise})", ""]
+        lines += ["}", f"assert_preserves({pipeline}, program, inputs=inputs{guarantee})", ""]
         return "\n".join(lines)
 
     @property

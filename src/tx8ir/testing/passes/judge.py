@@ -6,7 +6,7 @@ A pass is right about a program when
 - it does the same to an equal copy (a pass that depends on addresses, or remembers the last program, does not);
 - what it leaves is the same program after printing and parsing;
 - it leaves what is not its own as it is: the numbers of the program it was given a copy of;
-- the program then does what its promise says (`observe`).
+- the program then does what its guarantee says (`observe`).
 
 Evaluating is what costs most, so a pass that leaves a program as it is ends the matter.
 """
@@ -27,9 +27,9 @@ from tx8ir.interpreter import EvaluationError, Precision
 from tx8ir.testing.inputs import InputSet
 from tx8ir.testing.reduction.reduce import count_operations
 
-from .counterexample import Failure, Kind, Stage
+from .counterexample import CheckedStage, Failure, Kind
 from .coverage import MAX_EVENTS, TooManySteps
-from .observe import Observation, ObservedProgram, Promise, difference
+from .observe import NumericGuarantee, Observation, ObservedProgram, difference
 from .rounding import exceeds, format_allowances, is_inside, makes_nan, rounding_allowances
 
 Array: TypeAlias = NDArray[Any]
@@ -73,8 +73,8 @@ def plainly(action: Callable[[], object]) -> None:
 
 def judge(
     program: Program,
-    stages: Sequence[Stage],
-    promises: Sequence[Promise],
+    stages: Sequence[CheckedStage],
+    guarantees: Sequence[NumericGuarantee],
     sets: Callable[[], Sequence[InputSet]],
     *,
     watch: Run = plainly,
@@ -84,12 +84,12 @@ def judge(
 ) -> Verdict:
     """Runs the passes on copies of `program` until one is wrong.
 
-    Each is compared with the program it was given, so that promises of different kinds can follow each other.
+    Each is compared with the program it was given, so that guarantees of different kinds can follow each other.
 
     Args:
         program: a valid program; it is not changed.
         stages: the passes.
-        promises: what each of them is held to.
+        guarantees: what each of them is held to.
         sets: what to evaluate on; asked for when the first pass has changed something.
         watch: how a pass is run.
         evaluate: evaluate the program in any case.
@@ -99,7 +99,7 @@ def judge(
     Raises:
         EvaluationError: the program itself cannot be evaluated, on any of the inputs.
     """
-    oracle = _Oracle(program, stages, promises, sets, max_steps, has_text=has_text)
+    oracle = _Oracle(program, stages, guarantees, sets, max_steps, has_text=has_text)
     if evaluate:
         oracle.references()
     failure = None
@@ -126,16 +126,16 @@ class _Reference:
     seen: dict[Precision, Observation] = attrs.field(factory=dict[Precision, Observation])
 
     def difference(
-        self, before: Program, after: Program, promise: Promise, earlier: Observation, later: Observation
+        self, before: Program, after: Program, guarantee: NumericGuarantee, earlier: Observation, later: Observation
     ) -> str | None:
-        """What the promise does not allow to differ, or None; None too where rounding decides whether a loop ends."""
-        found = difference(earlier, later, promise)
-        if found is not None and promise not in (Promise.BITS, Promise.VALUES):
+        """What the guarantee does not allow to differ, or None; None too where rounding decides whether a loop ends."""
+        found = difference(earlier, later, guarantee)
+        if found is not None and guarantee not in (NumericGuarantee.BITWISE, NumericGuarantee.VALUES):
             inputs, max_steps = self.given.arrays, LONGER * (earlier.steps + 10)
             try:
-                if promise is Promise.NO_NANS and makes_nan(before, inputs, max_steps=max_steps):
+                if guarantee is NumericGuarantee.NO_NANS and makes_nan(before, inputs, max_steps=max_steps):
                     return None
-                if promise is Promise.FORMATS:
+                if guarantee is NumericGuarantee.FORMATS:
                     narrower = _new_integers(before, after)
                     if narrower and exceeds(before, inputs, narrower, max_steps=max_steps):
                         return None  # such a pass may take it that what is computed fits
@@ -144,7 +144,7 @@ class _Reference:
                     allowances = rounding_allowances(before, earlier, inputs, max_steps=max_steps)
             except EvaluationError:
                 return None
-            found = difference(earlier, later, promise, {name: a.admits for name, a in allowances.items()})
+            found = difference(earlier, later, guarantee, {name: a.admits for name, a in allowances.items()})
         return None if found is None else str(found)
 
 
@@ -154,8 +154,8 @@ class _Oracle:
     def __init__(
         self,
         program: Program,
-        stages: Sequence[Stage],
-        promises: Sequence[Promise],
+        stages: Sequence[CheckedStage],
+        guarantees: Sequence[NumericGuarantee],
         sets: Callable[[], Sequence[InputSet]],
         max_steps: int,
         *,
@@ -163,7 +163,7 @@ class _Oracle:
     ) -> None:
         self.program = self.before = self.after = program
         self.stages = stages
-        self.promises = promises
+        self.guarantees = guarantees
         self.changed = False
         self.entered: frozenset[str] = frozenset()
         self.runs: list[_Reference] | None = None
@@ -176,7 +176,7 @@ class _Oracle:
         """The program, as it was given, on each set of inputs that it can be evaluated on."""
         if self.runs is not None:
             return self.runs
-        first = self.promises[0] if self.promises else Promise.BITS
+        first = self.guarantees[0] if self.guarantees else NumericGuarantee.BITWISE
         self.runs = []
         error: EvaluationError | None = None
         steps = 0
@@ -197,9 +197,9 @@ class _Oracle:
         self.entered = observed.entered() if observed is not None else frozenset()
         return self.runs
 
-    def _look(self, run: _Reference, promise: Promise) -> Observation:
-        """What the program does before a pass with that promise. Raises EvaluationError when it cannot be evaluated."""
-        precision = _precision(promise)
+    def _look(self, run: _Reference, guarantee: NumericGuarantee) -> Observation:
+        """What the program does before a pass with that guarantee. Raises EvaluationError when it fails."""
+        precision = _precision(guarantee)
         if precision not in run.seen:
             if precision not in self._observed:
                 self._observed[precision] = ObservedProgram(self.before, precision)
@@ -241,11 +241,11 @@ class _Oracle:
         message = text_differs(self.after) if self._has_text else None
         if message is not None and text_differs(self.before) is None:
             return failure("text", message)
-        promise = self.promises[index]
-        observed = ObservedProgram(self.after, _precision(promise))
+        guarantee = self.guarantees[index]
+        observed = ObservedProgram(self.after, _precision(guarantee))
         longest = count_operations(self.after)
-        narrower = _new_integers(self.before, self.after) if promise is Promise.FORMATS else ()
-        for run, earlier in self._judged(promise):
+        narrower = _new_integers(self.before, self.after) if guarantee is NumericGuarantee.FORMATS else ()
+        for run, earlier in self._judged(guarantee):
             if narrower and not all(is_inside(array, narrower) for array in run.given.arrays.values()):
                 continue  # a pass may change the formats of integers, for numbers that they hold
             try:
@@ -253,27 +253,27 @@ class _Oracle:
                 later = observed.observe(run.given.arrays, max_steps=limit, variables=earlier.variables)
             except EvaluationError as error:
                 return failure("evaluation", error.message, run.given.arrays, error)
-            found = run.difference(self.before, self.after, promise, earlier, later)
+            found = run.difference(self.before, self.after, guarantee, earlier, later)
             if found is not None:
                 return failure("answer", found, run.given.arrays)
-            run.seen[_precision(promise)] = later
+            run.seen[_precision(guarantee)] = later
         self.before = self.after
-        self._observed = {_precision(promise): observed}
+        self._observed = {_precision(guarantee): observed}
         return None
 
-    def _judged(self, promise: Promise) -> list[tuple[_Reference, Observation]]:
-        """What the program did before the pass, on the inputs that the promise can be judged on."""
+    def _judged(self, guarantee: NumericGuarantee) -> list[tuple[_Reference, Observation]]:
+        """What the program did before the pass, on the inputs that the guarantee can be judged on."""
         judged: list[tuple[_Reference, Observation]] = []
         for run in self.references():
             try:
-                earlier = self._look(run, promise)
+                earlier = self._look(run, guarantee)
                 judged.append((run, earlier))
             except EvaluationError:
-                pass  # not in the precision that this promise is about
+                pass  # not in the precision that this guarantee is about
             run.seen = {}
         return judged
 
-    def _differs_again(self, stage: Stage) -> str | None:
+    def _differs_again(self, stage: CheckedStage) -> str | None:
         """How a second run on an equal program ends otherwise, or None."""
         again = _own_copy(self.before)
         try:
@@ -305,8 +305,8 @@ def _integers(program: Program) -> Iterator[ScalarType]:
                 yield value.type.element
 
 
-def _precision(promise: Promise) -> Precision:
-    return "fp64" if promise is Promise.FORMATS else "native"
+def _precision(guarantee: NumericGuarantee) -> Precision:
+    return "fp64" if guarantee is NumericGuarantee.FORMATS else "native"
 
 
 def _shown(program: Program) -> str:

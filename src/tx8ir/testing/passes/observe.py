@@ -3,10 +3,10 @@
 An *observation* is everything a caller can see after `main` has run: its results, the final contents of the variables
 that some program may write, and the final contents of its inputs, which a `tensor` argument lets the program change.
 
-Two observations are compared under a *promise*, what a pass promises to keep:
+Two observations are compared under a *guarantee*, what a pass guarantees to keep:
 
-BITS      Every number has the same bits, but that a NaN is a NaN: IEEE 754 leaves its sign and payload open.
-VALUES    As BITS, but -0 and +0 are one number.
+BITWISE      Every number has the same bits, but that a NaN is a NaN: IEEE 754 leaves its sign and payload open.
+VALUES    As BITWISE, but -0 and +0 are one number.
 ROUNDING  Floating-point arithmetic may be done in another order. What that may change is measured (`rounding`).
 NO_NANS   As ROUNDING, where no NaN arises on the way.
 FORMATS   Number formats may change, values may not: the evaluations in fp64, where no format rounds, are equal, but for
@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from tx8ir.analysis.effects import mutable_parameters
 from tx8ir.core import Program
 from tx8ir.interpreter import Computer, Interpreter, Precision
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 
 Array: TypeAlias = NDArray[Any]
 
@@ -133,12 +133,13 @@ class Difference:
 def difference(
     before: Observation,
     after: Observation,
-    promise: Promise = Promise.BITS,
+    guarantee: NumericGuarantee = NumericGuarantee.BITWISE,
     admits: Mapping[str, Callable[[Array], NDArray[np.bool_]]] | None = None,
 ) -> Difference | None:
-    """The first difference that the promise does not allow, or None.
+    """The first difference that the guarantee does not allow, or None.
 
-    `admits` (for `Promise.ROUNDING`) says of a result, by its name, which of its numbers are near enough all the same.
+    `admits` (for `NumericGuarantee.ROUNDING`) says of a result, by its name, which of its numbers are near enough all
+    the same.
     """
     left, right = before.arrays(), after.arrays()
     for missing in left.keys() - right.keys():
@@ -147,10 +148,10 @@ def difference(
         return Difference(added, "missing", str(right[added].tolist()))
     for name, a in left.items():
         b = right[name]
-        if a.shape != b.shape or (a.dtype != b.dtype and promise is not Promise.FORMATS):
+        if a.shape != b.shape or (a.dtype != b.dtype and guarantee is not NumericGuarantee.FORMATS):
             return Difference(name, f"{a.dtype}{list(a.shape)}", f"{b.dtype}{list(b.shape)}")
         admitted = (admits or {}).get(name)
-        wrong = _differs(a, b, signed_zeros=promise is Promise.BITS)
+        wrong = _differs(a, b, signed_zeros=guarantee is NumericGuarantee.BITWISE)
         if admitted is not None:
             wrong &= ~admitted(b)
         if wrong.any():

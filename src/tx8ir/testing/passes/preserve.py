@@ -3,8 +3,8 @@
     print(check(program, "canonicalize,cse,dce"))        # passes, a pipeline, or any function that changes a program
 
 Inputs are drawn for the program (`inputs`): ordinary numbers, special ones, and both. What is compared, and how near,
-is said by a `Promise` (`observe`): each pass is held to its own, `Pass.promise`, against the program it was given.
-The first pass of the pipeline that breaks its promise is the one named.
+is said by a `NumericGuarantee` (`observe`): each pass is held to its own, `Pass.guarantee`, against the program it was
+given. The first pass of the pipeline that breaks its guarantee is the one named.
 A program that fails is reduced, with its pipeline, to a `Counterexample` that prints as IR and as a script.
 """
 
@@ -27,9 +27,9 @@ from tx8ir.testing.chip.differential import CheckResult
 from tx8ir.testing.inputs import InputSet, draw_inputs, input_sets
 from tx8ir.testing.reduction.reduce import ReductionProgress, count_operations, reduce_inputs, reduce_program
 
-from .counterexample import Counterexample, Failure, PassLike, Stage, stages_of
+from .counterexample import CheckedStage, Counterexample, Failure, PassLike, stages_of
 from .judge import MAX_STEPS, Run, Verdict, judge, plainly
-from .observe import Promise, observe
+from .observe import NumericGuarantee, observe
 
 Array: TypeAlias = NDArray[Any]
 
@@ -40,15 +40,15 @@ class PipelineCheck:
 
     Attributes:
         stages: the passes, in order.
-        promises: what each of them was held to.
+        guarantees: what each of them was held to.
         runs: on how many sets of inputs the program was evaluated.
         counterexample: the reduced failure, or None when every pass preserves the program.
         after: the program after the passes, up to the one that failed.
         changed: whether the passes changed its graph.
     """
 
-    stages: tuple[Stage, ...]
-    promises: tuple[Promise, ...]
+    stages: tuple[CheckedStage, ...]
+    guarantees: tuple[NumericGuarantee, ...]
     runs: int
     counterexample: Counterexample | None
     after: Program
@@ -61,21 +61,21 @@ class PipelineCheck:
 
     @property
     def table(self) -> Table:
-        """The passes, what each promises, and whether it keeps it."""
+        """The passes, what each guarantees, and whether it keeps it."""
         failed = len(self.stages) if self.counterexample is None else self.counterexample.found_at
         verdicts = ("kept", "broken", "not tried")
         rows = [
-            (stage.name, promise.value, verdicts[(index >= failed) + (index > failed)])
-            for index, (stage, promise) in enumerate(zip(self.stages, self.promises, strict=True))
+            (stage.name, guarantee.value, verdicts[(index >= failed) + (index > failed)])
+            for index, (stage, guarantee) in enumerate(zip(self.stages, self.guarantees, strict=True))
         ]
-        return Table(f"answers on {self.runs} sets of inputs", ("pass", "promise", "answers"), tuple(rows))
+        return Table(f"answers on {self.runs} sets of inputs", ("pass", "guarantee", "answers"), tuple(rows))
 
     def __str__(self) -> str:
         if self.counterexample is not None:
             return str(self.counterexample)
         names = ", ".join(stage.name for stage in self.stages)
-        promises = ", ".join(dict.fromkeys(promise.value for promise in self.promises))
-        return f"{names}: answers are the same ({promises}) on {self.runs} sets of inputs"
+        guarantees = ", ".join(dict.fromkeys(guarantee.value for guarantee in self.guarantees))
+        return f"{names}: answers are the same ({guarantees}) on {self.runs} sets of inputs"
 
     def __repr__(self) -> str:
         verdict = "passed" if self.counterexample is None else str(self.counterexample.failure).splitlines()[0]
@@ -104,7 +104,7 @@ def check(
     pipeline: PassLike,
     *,
     inputs: Mapping[str, ArrayLike] | None = None,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     seed: int = 0,
     reduce: bool = True,
     progress: ReductionProgress | None = None,
@@ -118,7 +118,7 @@ def check(
     inputs: Mapping[str, ArrayLike] | None = None,
     options: CompileOptions = CompileOptions(),
     target: Target | None = None,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     seed: int = 0,
     reduce: bool = True,
     progress: ReductionProgress | None = None,
@@ -129,7 +129,7 @@ def check(
     bound of `differential`.
 
     ``check(program, pipeline)`` runs the passes one by one on a copy, evaluates before and after each, and compares
-    results, final contents of mutable variables, and final contents of inputs. The first pass that breaks the promise
+    results, final contents of mutable variables, and final contents of inputs. The first pass that breaks the guarantee
     is named. `program` itself stays as it is.
 
     Args:
@@ -138,8 +138,9 @@ def check(
         inputs: by name; without them, drawn from `seed`.
         options: for a compiled program: how it is compiled.
         target: for a compiled program: for what; by default the target that it names.
-        promise: for a pipeline: what each of its passes is held to; without it, to its own promise, and functions to
-            `Promise.BITS`.
+        guarantee: for a pipeline: what each of its passes is held to; without it, to its own guarantee, and functions
+        to
+            `NumericGuarantee.BITWISE`.
         seed: of the inputs.
         reduce: for a pipeline: make a failing program and its pipeline as small as possible.
         progress: for a reduction, which may take minutes: told of each smaller program that still fails.
@@ -151,17 +152,17 @@ def check(
     if pipeline is None:
         return differential.check(program, inputs, options=options, target=target, seed=seed)
     stages = stages_of(pipeline)
-    promises = tuple(promise or stage.promise for stage in stages)
+    guarantees = tuple(guarantee or stage.guarantee for stage in stages)
     given = None if inputs is None else [InputSet("given", {name: np.asarray(array) for name, array in inputs.items()})]
     program.verify()
-    verdict = judge(program, stages, promises, lambda: given or tuple(input_sets(program, seed)), evaluate=True)
+    verdict = judge(program, stages, guarantees, lambda: given or tuple(input_sets(program, seed)), evaluate=True)
     failure = verdict.failure
     counterexample = None
     if failure is not None:
-        counterexample = Counterexample(program.clone(), stages, failure, promise, found_at=failure.index)
+        counterexample = Counterexample(program.clone(), stages, failure, guarantee, found_at=failure.index)
         if reduce:
             counterexample = reduce_counterexample(counterexample, seed, progress)
-    return PipelineCheck(stages, promises, verdict.runs, counterexample, verdict.after, verdict.changed)
+    return PipelineCheck(stages, guarantees, verdict.runs, counterexample, verdict.after, verdict.changed)
 
 
 # --- reduction -----------------------------------------------------------------------------------------------------
@@ -174,28 +175,28 @@ def reduce_counterexample(
     kind, culprit = found.failure.kind, found.failure.stage.subject
     stages, failing = found.stages[: found.failure.index + 1], found.failure.inputs
 
-    def promises_of(stages: tuple[Stage, ...]) -> tuple[Promise, ...]:
-        return tuple(found.promise or stage.promise for stage in stages)
+    def guarantees_of(stages: tuple[CheckedStage, ...]) -> tuple[NumericGuarantee, ...]:
+        return tuple(found.guarantee or stage.guarantee for stage in stages)
 
     def judged(
-        program: Program, stages: tuple[Stage, ...], inputs: Mapping[str, Array] | None, max_steps: int
+        program: Program, stages: tuple[CheckedStage, ...], inputs: Mapping[str, Array] | None, max_steps: int
     ) -> Verdict:
-        promises = promises_of(stages)
+        guarantees = guarantees_of(stages)
         given = None if inputs is None else [InputSet("given", inputs)]
         return judge(
             program,
             stages,
-            promises,
+            guarantees,
             lambda: given or tuple(input_sets(program, seed)),
             watch=watch,
             max_steps=max_steps,
         )
 
-    precision = "fp64" if promises_of(stages)[0] is Promise.FORMATS else "native"
+    precision = "fp64" if guarantees_of(stages)[0] is NumericGuarantee.FORMATS else "native"
     max_steps = 100 + observe(found.program, failing, precision, max_steps=MAX_STEPS).steps
 
     def failure_of(
-        program: Program, stages: tuple[Stage, ...], *, only: Mapping[str, Array] | None = None
+        program: Program, stages: tuple[CheckedStage, ...], *, only: Mapping[str, Array] | None = None
     ) -> Failure | None:
         sets = [only] if only is not None else [_fitted(program, failing, seed), None]
         for inputs in sets:
@@ -207,7 +208,7 @@ def reduce_counterexample(
                 return failure
         return None
 
-    def shorter(stages: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    def shorter(stages: tuple[CheckedStage, ...]) -> tuple[CheckedStage, ...]:
         for index in reversed(range(len(stages) - 1)):
             without = (*stages[:index], *stages[index + 1 :])
             if failure_of(program, without) is not None:

@@ -12,7 +12,7 @@ def reordered(program: Program, choose: Callable[[Sequence[Operation]], Operatio
 
     Args:
         program: is not changed.
-        choose: says for each such operation, given those it may be put in front of, which one: `random.choice`, or
+        choose: says for each such operation, given those it may be put before, which one: `random.choice`, or
             ``lambda places: draw(st.sampled_from(places))`` in a Hypothesis strategy.
 
     O(operations²): meant for programs as small as tests have them.
@@ -30,7 +30,7 @@ def _moves_freely(op: Operation) -> bool:
 
 
 def _places(op: Operation) -> list[Operation]:
-    """The operations of its block that `op` may be put in front of."""
+    """The operations of its block that `op` may be put before."""
     block = op.parent
     assert block is not None  # it was found inside a module
     definers = {value.defining_op for value in op.operands}

@@ -1,6 +1,7 @@
 """How far results may be off after a pass that may round otherwise: measured by perturbing each rounding.
 
-A pass that keeps `Promise.ROUNDING` may sum in another order, or round more seldom or more often. How much that changes
+A pass that keeps `NumericGuarantee.ROUNDING` may sum in another order, or round more seldom or more often. How much
+that changes
 depends on the program and on the numbers: a sum of cancelling terms loses all digits, one of like terms none. Monte
 Carlo arithmetic measures it (Parker 1997; Denis, de Oliveira Castro and Petit, ARITH 2016): the program is evaluated
 in fp64 a few times, and each operation that rounds has its operands and its results moved by one unit in the last place
@@ -17,7 +18,8 @@ or loses everything, a pass owes nothing. Infinities and NaN that are the exact 
 inf - inf. What is infinite or 0 in fp64 only because fp64 ends there is no exact result; the perturbed runs have some
 other number of that end instead (`Perturbation`), so that they disagree about all that comes of it.
 
-A pass that keeps `Promise.FORMATS` may store constants in other formats. How much that changes is measured in the same
+A pass that keeps `NumericGuarantee.FORMATS` may store constants in other formats. How much that changes is measured in
+the same
 way: the program is evaluated in fp64 with all constants moved that do not fit into the new formats
 (`format_allowances`).
 """
@@ -98,7 +100,7 @@ class Allowance:
 def rounding_allowances(
     program: Program, before: Observation, inputs: Mapping[str, Array], *, max_steps: int = 10_000_000
 ) -> dict[str, Allowance]:
-    """How far each result and variable of `program` may be off after a pass that keeps `Promise.ROUNDING`.
+    """How far each result and variable of `program` may be off after a pass that keeps `NumericGuarantee.ROUNDING`.
 
     A result without an allowance has to stay as it is.
 

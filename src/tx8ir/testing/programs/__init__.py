@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from .features import ELEMENTS, EVERYTHING, LARGEST, LOWERABLE, NUMBERS, SHAPES, TRIPS, VALUES, Features
 from .strategy import Level, tensor_programs
-from .writer import Step, Writer, ranked
+from .writer import Writer, WriterStep, ranked
 
 __all__ = [
     "ELEMENTS",
@@ -37,7 +37,7 @@ __all__ = [
     "NUMBERS",
     "ranked",
     "SHAPES",
-    "Step",
+    "WriterStep",
     "tensor_programs",
     "TRIPS",
     "VALUES",

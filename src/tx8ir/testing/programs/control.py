@@ -8,7 +8,7 @@ from tx8ir.core import Block, Builder, FunctionType, Operation, Region, SymbolRe
 from tx8ir.dialects import cf, func, pd, scf
 
 from .features import TRIPS
-from .writer import Step, Writer
+from .writer import Writer, WriterStep
 
 NESTING = 2
 """How many regions and functions are inside one another at most."""
@@ -60,7 +60,7 @@ def _following(inner: Writer, carried: Sequence[Value]) -> list[Value]:
     return [inner.value_of(v.type) for v in carried]
 
 
-def around(writer: Writer, step: Step) -> None:
+def around(writer: Writer, step: WriterStep) -> None:
     """Writes a step as it is, inside a branch that is taken or not, or inside a loop."""
     features = writer.features
     nests = writer.depth < NESTING
@@ -110,7 +110,7 @@ def jump(writer: Writer) -> Sequence[Value]:
 
 
 def loop_of_blocks(writer: Writer) -> Sequence[Value]:
-    """A counting loop of three blocks, whose header takes what is carried; what follows is written behind it."""
+    """A counting loop of three blocks, whose header takes what is carried; what follows is written after it."""
     carried = writer.two_alike()
     inits = [writer.filled((), 0.0, i32), *carried]
     region = _region(writer)

@@ -45,7 +45,7 @@ def leave(writer: Writer, value: Value) -> Sequence[Value]:
     """Ends a step of a generated program: `value` becomes the final content of a variable, and nothing else uses it.
 
     What arithmetic makes of a rounding error has no bound: y - 1 may consist of nothing else. Whether a pass keeps
-    `Promise.ROUNDING` is seen where its result leaves the program.
+    `NumericGuarantee.ROUNDING` is seen where its result leaves the program.
     """
     kind, weights = ranked(value), writer.program.weights
     name = weights.unique_name("left")

@@ -1,6 +1,6 @@
 """Steps that look back: at an operation written before, or at a place that is read, written and read again.
 
-Rules of compilers relate operations: two equal ones, two whose operands are exchanged, one behind another of its kind,
+Rules of compilers relate operations: two equal ones, two whose operands are exchanged, one after another of its kind,
 two reads with a write between them. Steps drawn one by one seldom are related; these are.
 """
 

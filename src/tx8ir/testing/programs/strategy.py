@@ -19,7 +19,7 @@ from tx8ir.passes import PassError
 from . import arithmetic, control, relations, storage, views
 from .features import EVERYTHING, SHAPES, Features
 from .sampled import sampled
-from .writer import Step, Writer
+from .writer import Writer, WriterStep
 
 Level: TypeAlias = Literal["pd", "tx8be", "layouts", "groups", "placed"]
 
@@ -36,7 +36,7 @@ def tensor_programs(
     *,
     level: Level = "pd",
     max_ops: int = 16,
-    steps: Sequence[Step] = (),
+    steps: Sequence[WriterStep] = (),
     inputs: Sequence[RankedTensor] = (),
 ) -> SearchStrategy[Program]:
     """Programs with a function `main` of one to three inputs, and their variables.
@@ -77,7 +77,7 @@ def _compiled(draw: st.DrawFn, programs: SearchStrategy[Program], through: str) 
 
 @st.composite
 def _programs(
-    draw: st.DrawFn, features: Features, max_ops: int, steps: tuple[Step, ...], inputs: tuple[RankedTensor, ...]
+    draw: st.DrawFn, features: Features, max_ops: int, steps: tuple[WriterStep, ...], inputs: tuple[RankedTensor, ...]
 ) -> Program:
     program = Program.empty()
     favourite = draw(st.just(features.elements[0]) | st.sampled_from(features.elements))
@@ -109,11 +109,11 @@ def _types(draw: st.DrawFn, features: Features) -> RankedTensor:
     return kind(shape, element)
 
 
-def _menu(writer: Writer) -> list[Step]:
+def _menu(writer: Writer) -> list[WriterStep]:
     """The steps that may be next; those that are wanted more often, more than once."""
     features = writer.features
     types = [v.type for v in writer.pool if isinstance(v.type, RankedTensor)]
-    steps: list[Step] = [arithmetic.unary, arithmetic.binary, arithmetic.binary, views.view] * 2
+    steps: list[WriterStep] = [arithmetic.unary, arithmetic.binary, arithmetic.binary, views.view] * 2
     steps += [views.movement, arithmetic.reduction, arithmetic.constant]
     steps += [relations.repeat, relations.chain, relations.chain] * 3
     if i1 in features.elements:

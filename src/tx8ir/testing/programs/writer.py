@@ -28,7 +28,7 @@ from tx8ir.testing.inputs import draw_array
 from .features import LARGEST, NUMBERS, SHAPES, Features
 
 T = TypeVar("T")
-Step: TypeAlias = "Callable[[Writer], Sequence[Value]]"
+WriterStep: TypeAlias = "Callable[[Writer], Sequence[Value]]"
 """Writes operations at the end of a `Writer`'s block, from values of its pool, and gives the values they make."""
 
 _VARIABLES = 3
@@ -64,7 +64,7 @@ class Writer:
         program: Program,
         block: Block,
         pool: list[Value],
-        menu: Callable[[Writer], Sequence[Step]],
+        menu: Callable[[Writer], Sequence[WriterStep]],
     ) -> None:
         self.draw = draw
         self.features = features
@@ -239,7 +239,7 @@ class Writer:
             if self.number(0, 9):  # a step that is left out is the simplest
                 self.take(self.by_habit("step", self.menu(self), 4))
 
-    def take(self, step: Step) -> None:
+    def take(self, step: WriterStep) -> None:
         """Writes one step; operations may use what it makes from then on."""
         made = step(self)
         self.pool += [v for v in made if not isinstance(v.type, RankedTensor) or v.type.num_elements <= LARGEST]

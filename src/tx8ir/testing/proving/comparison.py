@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.target.rounding import Rounding
 
 from .modes import NAMES, Evaluation, evaluate_rounded
@@ -21,11 +21,11 @@ _LOOKED_AT = 400
 """Of so many inputs that two programs differ on, the one that is written most shortly is shown."""
 
 
-def differing(before: Evaluation, after: Evaluation, promise: Promise) -> NDArray[np.bool_]:
-    """For which numbers `after` is not what the promise asks for; where `before` has no result, nothing is asked."""
+def differing(before: Evaluation, after: Evaluation, guarantee: NumericGuarantee) -> NDArray[np.bool_]:
+    """For which numbers `after` is not what the guarantee asks for; where `before` has no result, nothing is asked."""
     wrong: Any = after.is_undefined
     for left, right in zip(before.results.values(), after.results.values(), strict=True):
-        wrong = wrong | _differs(left, right, signed_zeros=promise is Promise.BITS)
+        wrong = wrong | _differs(left, right, signed_zeros=guarantee is NumericGuarantee.BITWISE)
     return np.asarray(wrong & ~before.is_undefined)
 
 
@@ -48,17 +48,17 @@ class Comparison:
         self.after = on_vectors(after)
 
     def counterexample(
-        self, inputs: Mapping[str, Array], rounding: Rounding, promise: Promise
+        self, inputs: Mapping[str, Array], rounding: Rounding, guarantee: NumericGuarantee
     ) -> dict[str, Array] | None:
         """Numbers of shape () that the programs differ on, or None.
 
         Args:
             inputs: as many numbers of each input.
             rounding: the mode that both are evaluated in.
-            promise: BITS or VALUES.
+            guarantee: BITWISE or VALUES.
         """
         left, right = (evaluate_rounded(program, inputs, rounding) for program in (self.before, self.after))
-        wrong = differing(left, right, promise)
+        wrong = differing(left, right, guarantee)
         if not wrong.any():
             return None
         places = np.flatnonzero(wrong) if wrong.ndim else np.array([0])
@@ -76,7 +76,7 @@ def assert_same(
     after: Program,
     inputs: Mapping[str, Array],
     rounding: Rounding = Rounding.NEAREST_EVEN,
-    promise: Promise = Promise.BITS,
+    guarantee: NumericGuarantee = NumericGuarantee.BITWISE,
 ) -> None:
     """Raises AssertionError when two programs of element-wise operations differ on these numbers.
 
@@ -85,10 +85,10 @@ def assert_same(
         after: what is to be equal to it.
         inputs: a number of shape () for each input.
         rounding: the mode that both are evaluated in.
-        promise: BITS, or VALUES: -0 and +0 are equal.
+        guarantee: BITWISE, or VALUES: -0 and +0 are equal.
     """
     left, right = (evaluate_rounded(on_scalars(program), inputs, rounding) for program in (before, after))
-    if differing(left, right, promise).any():
+    if differing(left, right, guarantee).any():
         raise AssertionError(f"rounding {NAMES[rounding]}: {shown(left)} before, {shown(right)} after")
 
 

@@ -51,7 +51,7 @@ class Evaluation:
 
 
 def evaluate_rounded(program: Program, inputs: Mapping[str, Array], rounding: Rounding) -> Evaluation:
-    """Runs `main`, rounding in that mode; an integer divided by 0 is no error but noted.
+    """Runs `main`, rounding in that mode; an integer divided by 0 is not an error but noted.
 
     Raises:
         ValueError: stochastic rounding. EvaluationError: see `Interpreter.run`.
@@ -141,4 +141,4 @@ _DIRECTED: Final[Mapping[type[Operation], Callable[..., Doubles]]] = {
     pd.RsqrtOp: lambda _, rounding, x: 1 / _single(np.sqrt(x), rounding),
 }
 """What, converted to the format in the mode, is the result. fp64 holds products of fp32 numbers; a quotient or a square
-root that is no number of a format is further from all of these than fp64 is wide."""
+root that is not a number of a format is further from all of these than fp64 is wide."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.support.table import Table
 from tx8ir.target.rounding import Rounding
 
@@ -33,7 +33,7 @@ class Refutation:
         after: the program after.
         inputs: the numbers, of shape (), by the name of the input.
         rounding: the mode that both are evaluated in.
-        promise: what was to be kept.
+        guarantee: what was to be kept.
     """
 
     rule: str
@@ -41,7 +41,7 @@ class Refutation:
     after: Program
     inputs: Mapping[str, Array]
     rounding: Rounding
-    promise: Promise
+    guarantee: NumericGuarantee
 
     @property
     def expected(self) -> str:
@@ -67,7 +67,7 @@ class Refutation:
             "",
             "import tx8ir",
             "from tx8ir.target.rounding import Rounding",
-            "from tx8ir.testing import Promise",
+            "from tx8ir.testing import NumericGuarantee",
             "from tx8ir.testing.proving import assert_same",
             "",
             f'before = tx8ir.parse("""\n{self.before}\n""")',
@@ -75,7 +75,8 @@ class Refutation:
             "inputs = {",
             *inputs,
             "}",
-            f"assert_same(before, after, inputs, Rounding.{self.rounding.name}, Promise.{self.promise.name})",
+            f"assert_same(before, after, inputs, Rounding.{self.rounding.name}, "
+            f"NumericGuarantee.{self.guarantee.name})",
             "",
         ]
         return "\n".join(lines)
@@ -147,14 +148,14 @@ class Proof:
 
     Attributes:
         name: of the rule or pass.
-        promise: what it is to keep.
+        guarantee: what it is to keep.
         asked: the rounding modes.
         checks: one for each program that the rule fits and each mode.
         note: what else is to be known; "" for nothing.
     """
 
     name: str
-    promise: Promise
+    guarantee: NumericGuarantee
     asked: tuple[Rounding, ...]
     checks: tuple[Check, ...]
     note: str = ""
@@ -210,7 +211,7 @@ class Proof:
     @property
     def _verdict(self) -> str:
         others = [NAMES[r] for r in self.asked[1:] if self.status_in(r) != self.status]
-        text = f"{self.status} ({self.promise.value})"
+        text = f"{self.status} ({self.guarantee.value})"
         return f"{text}; not so rounding {', '.join(others)}" if others else text
 
     def __str__(self) -> str:

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 import attrs
 
 from tx8ir.core import Program, RankedTensor, ScalarType, bf16, detached, f16, f32, i1, i8, i16, i32, i64, tf32, ui8
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import RewritePattern, Rewriter
 from tx8ir.target.rounding import Rounding
 from tx8ir.testing.passes.counterexample import PassLike, stages_of
@@ -46,7 +46,7 @@ def prove(
     rule: RewritePattern[Any] | PassLike,
     *,
     program: Program | None = None,
-    promise: Promise | None = None,
+    guarantee: NumericGuarantee | None = None,
     element_types: Sequence[ScalarType] = ELEMENT_TYPES,
     roundings: Sequence[Rounding] = ROUNDINGS,
     methods: Sequence[Method] | None = None,
@@ -58,7 +58,8 @@ def prove(
     Args:
         rule: a declarative rule or another pattern; or a pass, pipeline or function of a program, with `program=`.
         program: what to apply it to, of element-wise operations; without one, small programs that the rule fits.
-        promise: what it is to keep; by default what the pass promises, BITS for a pattern. Of ROUNDING only what is
+        guarantee: what it is to keep; by default what the pass guarantees, BITWISE for a pattern. Of ROUNDING only
+        what is
             exact can be proved or refuted, of NO_NANS only proved.
         element_types: of the programs that are made.
         roundings: rounding modes; the first is the one that `Proof.status` is about.
@@ -68,16 +69,16 @@ def prove(
 
     Raises:
         ProofError: operations that are not element-wise, an element type that proofs are not about (f64), a rule that
-            fits none of the programs, a pass that changes nothing, or the promise FORMATS.
+            fits none of the programs, a pass that changes nothing, or the guarantee FORMATS.
         ImportError: the method "solver" is asked for without z3.
         TypeError: a pass without `program=`.
     """
     modes = tuple(dict.fromkeys(roundings))
     if not modes or any(mode not in ROUNDINGS for mode in modes):
         raise ValueError(f"roundings is {list(roundings)}; expected one or more of {', '.join(NAMES.values())}")
-    name, kept = _name(rule), promise or _promise(rule)
-    if kept is Promise.FORMATS:
-        raise ProofError(f"{name} promises FORMATS: it changes number formats, so there is nothing equal to prove")
+    name, kept = _name(rule), guarantee or _guarantee(rule)
+    if kept is NumericGuarantee.FORMATS:
+        raise ProofError(f"{name} guarantees FORMATS: it changes number formats, so there is nothing equal to prove")
     judge = _Judge(name, kept, modes, _solver(methods), methods is None or "exhaustion" in methods, seconds, rlimit)
     checks: list[Check] = []
     count, note = 0, ""
@@ -96,10 +97,10 @@ def _name(rule: RewritePattern[Any] | PassLike) -> str:
     return rule.name if isinstance(rule, RewritePattern) else ", ".join(stage.name for stage in stages_of(rule))
 
 
-def _promise(rule: RewritePattern[Any] | PassLike) -> Promise:
-    """The weakest of the promises of the steps."""
-    promises = () if isinstance(rule, RewritePattern) else [stage.promise for stage in stages_of(rule)]
-    return max(promises, key=list(Promise).index, default=Promise.BITS)
+def _guarantee(rule: RewritePattern[Any] | PassLike) -> NumericGuarantee:
+    """The weakest of the guarantees of the steps."""
+    guarantees = () if isinstance(rule, RewritePattern) else [stage.guarantee for stage in stages_of(rule)]
+    return max(guarantees, key=list(NumericGuarantee).index, default=NumericGuarantee.BITWISE)
 
 
 def _solver(methods: Sequence[Method] | None) -> ModuleType | None:
@@ -184,7 +185,7 @@ def _typed(program: Program) -> str:
 @attrs.frozen(eq=False)
 class _Judge:
     name: str
-    promise: Promise
+    guarantee: NumericGuarantee
     modes: tuple[Rounding, ...]
     solver: ModuleType | None
     evaluates: bool
@@ -192,9 +193,13 @@ class _Judge:
     rlimit: int | None
 
     @property
-    def compared(self) -> Promise:
+    def compared(self) -> NumericGuarantee:
         """What is compared: of ROUNDING and NO_NANS, that values are equal."""
-        return Promise.VALUES if self.promise in (Promise.ROUNDING, Promise.NO_NANS) else self.promise
+        return (
+            NumericGuarantee.VALUES
+            if self.guarantee in (NumericGuarantee.ROUNDING, NumericGuarantee.NO_NANS)
+            else self.guarantee
+        )
 
     def checks(self, before: Program, after: Program) -> list[Check]:
         """A check for each rounding mode; where nothing rounds, one evaluation and one question answer for all."""
@@ -252,7 +257,7 @@ class _Judge:
                 refutation = None if wrong is None else self._refutation(before, after, wrong, mode)
         if refutation is not None:
             status = "refuted"
-            if self.promise is Promise.NO_NANS or (self.promise is Promise.ROUNDING and rounds):
+            if self.guarantee is NumericGuarantee.NO_NANS or (self.guarantee is NumericGuarantee.ROUNDING and rounds):
                 return "undecided", "not equal; by how much is not proved here, but measured by fuzz", None
         return status, said, refutation
 

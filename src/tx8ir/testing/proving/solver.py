@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import Program
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.target.formats import TF32, Format
 from tx8ir.target.rounding import Rounding
 
@@ -46,7 +46,7 @@ _MODES: Final[Mapping[Rounding, str]] = {
 def ask(
     before: Program,
     after: Program,
-    promise: Promise,
+    guarantee: NumericGuarantee,
     roundings: Sequence[Rounding],
     *,
     seconds: float | None,
@@ -59,7 +59,7 @@ def ask(
     Args:
         before: what has to be kept. Where it divides an integer by 0, nothing has to.
         after: what must be equal.
-        promise: BITS or VALUES.
+        guarantee: BITWISE or VALUES.
         roundings: the modes, one or more.
         seconds: how long each question may take; None: as long as it takes.
         rlimit: how many steps of the solver each question may take, which is the same on every machine.
@@ -70,21 +70,21 @@ def ask(
         left, right = translator.translate(before), translator.translate(after)
     except Untranslatable as error:
         return dict.fromkeys(roundings, Answer("unknown", reason=f"z3 has no word for {error}"))
-    differs = _differ(left, right, promise)
+    differs = _differ(left, right, guarantee)
     together = _ask(translator, formats, differs, roundings, seconds, rlimit)
     if together.verdict == "same" or len(roundings) == 1:
         return dict.fromkeys(roundings, together)
     return {rounding: _ask(translator, formats, differs, (rounding,), seconds, rlimit) for rounding in roundings}
 
 
-def _differ(before: Terms, after: Terms, promise: Promise) -> Term:
-    same = [_same(x, y, format, promise) for (x, format), (y, _) in zip(before.results, after.results, strict=True)]
+def _differ(before: Terms, after: Terms, guarantee: NumericGuarantee) -> Term:
+    same = [_same(x, y, format, guarantee) for (x, format), (y, _) in zip(before.results, after.results, strict=True)]
     return z3.And(before.is_defined, z3.Not(z3.And(after.is_defined, *same)))
 
 
-def _same(x: Term, y: Term, format: Format, promise: Promise) -> Term:
+def _same(x: Term, y: Term, format: Format, guarantee: NumericGuarantee) -> Term:
     """In z3 there is one NaN, and equal terms are equal to the sign of zero."""
-    if promise is Promise.BITS or not format.is_float:
+    if guarantee is NumericGuarantee.BITWISE or not format.is_float:
         return x == y
     return z3.Or(x == y, fp.EQ(x, y))
 

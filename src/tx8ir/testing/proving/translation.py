@@ -51,7 +51,7 @@ fp: Final = _Functions()
 
 
 class Untranslatable(Exception):
-    """An operation that is no term."""
+    """An operation that is not a term."""
 
 
 @attrs.frozen(eq=False)

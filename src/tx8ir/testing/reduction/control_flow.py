@@ -17,7 +17,7 @@ OpEdit: TypeAlias = Callable[[Program, Operation], bool]
 
 
 def _splice(block: Block, arguments: Sequence[Value], anchor: Operation) -> list[Value]:
-    """Copies the operations of a block in front of `anchor`; what its terminator gives."""
+    """Copies the operations of a block before `anchor`; what its terminator gives."""
     mapping: dict[Value, Value] = dict(zip(block.args, arguments, strict=True))
     end = block.terminator
     if end is None:

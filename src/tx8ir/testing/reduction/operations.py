@@ -128,7 +128,7 @@ def drop_variables(program: Program) -> bool:
 # --- operations ----------------------------------------------------------------------------------------------------
 
 Choice: TypeAlias = Callable[[Program, Operation, Value], "Value | None"]
-"""Something else for a result of an operation, made in front of it; None where there is nothing."""
+"""Something else for a result of an operation, made before it; None where there is nothing."""
 
 
 def operand_number(k: int) -> Choice:

@@ -198,7 +198,7 @@ class _Inference:
 
 
 def _from_the_entry(blocks: Sequence[Block]) -> list[Block]:
-    """Each block behind one that goes to it, so behind all that dominate it: a block not reached comes last."""
+    """Each block after one that goes to it, so after all that dominate it: a block not reached comes last."""
     order: dict[Block, None] = {}
     work = [(blocks[0], iter(blocks[0].successors))]
     seen = {blocks[0]}

@@ -25,7 +25,7 @@ class Canonicalize(OperationPass):
     pattern matches any more. Idempotent. A normal form, up to `cse` and `topological-sort`, of how values are written
     in straight code: views are one `pd.reshape` of the value they start from, transpositions one `pd.transpose`; what
     computes its own operand is gone; the constant of a commutative operation stands on the right. No normal form is
-    promised for transpositions across axes of extent 1, for operations on constants alone (see `constant-fold`), for
+    guaranteed for transpositions across axes of extent 1, for operations on constants alone (see `constant-fold`), for
     the order of two operands that are no constants, and across regions and blocks.
     Cost: O(operations + changes). Statistics: rewrites by pattern name, `fold`, and `removed` (dead operations).
 

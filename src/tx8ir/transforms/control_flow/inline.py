@@ -36,7 +36,7 @@ class Inline(Pass):
     Assumes: nothing but what `remove-unused-functions` does of names. Guarantees: no other call is left; every
     operation inlined also carries the location of the call. Idempotent. Cost: O(operations + max_ops · calls).
     Statistics: `inlined` (calls), `moved` (functions that went), and calls that stay: `recursive`, `too_large`,
-    `refused` (blocks in a region, or an end that is no return).
+    `refused` (blocks in a region, or an end that is not a return).
     The order, callees first by strongly connected components, and the rule for the last call are those of MLIR's
     inliner and LLVM's before it.
     """
@@ -201,7 +201,7 @@ def _inside(block: Block) -> Iterator[Operation]:
 
 
 def _in_text_order(region: Region, behind: dict[Block, list[list[Block]]]) -> list[Block]:
-    """The blocks of a region with those that each inlined call put behind its block, the last call first."""
+    """The blocks of a region with those that each inlined call put after its block, the last call first."""
     order: list[Block] = []
     work = list(reversed(region.blocks))
     while work:

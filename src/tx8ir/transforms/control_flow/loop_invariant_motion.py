@@ -1,4 +1,4 @@
-"""`loop-invariant-motion`: what a loop computes anew in each round with the same result moves in front of it."""
+"""`loop-invariant-motion`: what a loop computes anew in each round with the same result moves before it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class LoopInvariantMotion(OperationPass):
 
     1. A *transparent* argument is carried and never changed: every round yields what it was given. The value that it
        starts with takes its place. So do arguments that only change places with others of the same start.
-    2. An operation moves in front of the loop when nothing it uses is made inside, when it is `Pure`, or reads storage
+    2. An operation moves before the loop when nothing it uses is made inside, when it is `Pure`, or reads storage
        that nothing in the loop may write (`AliasAnalysis`), and when it makes no storage, which would be new in each
        round. A choice (`scf.if`), with all inside, moves like an operation.
        What runs in every case, in the first round of the region that is entered first (`before`), may move even if it
@@ -278,7 +278,7 @@ class _Motion:
                 replaced.add(value)
 
     def _hoist_from(self, block: Block, runs_always: bool) -> None:
-        """Move what may move of a block of the loop in front of the loop, in order."""
+        """Move what may move of a block of the loop before the loop, in order."""
         for op in block:
             facts = self.surroundings.facts.get(op)
             if facts is None or not facts.movable or op.has_trait(Terminator):

@@ -16,7 +16,7 @@ def can_select(condition: Value, a: Value, b: Value) -> bool:
 
 
 def select(before: Operation, condition: Value, a: Value, b: Value, by: str) -> Value:
-    """A new value in front of `before`: `a` if the condition, of one element, holds, else `b`. See `can_select`."""
+    """A new value before `before`: `a` if the condition, of one element, holds, else `b`. See `can_select`."""
     with Builder.before(before), at_location(derived_location([before.location], by)):
         kind = condition.type
         if isinstance(kind, RankedTensor) and kind.rank:

@@ -84,7 +84,7 @@ def erase_blocks(region: Region, doomed: Iterable[Block], by: str) -> int:
 
 
 def last_first(entry: Block) -> list[Block]:
-    """The blocks that `entry` reaches, each behind those it goes to, but for cycles."""
+    """The blocks that `entry` reaches, each after those it goes to, but for cycles."""
     seen = {entry}
     order: list[Block] = []
     work = [(entry, iter(entry.successors))]

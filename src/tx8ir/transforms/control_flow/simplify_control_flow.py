@@ -15,7 +15,7 @@ from tx8ir.core.ir.region_branch import edges_with_ends
 from tx8ir.dialects import scf
 from tx8ir.dialects.scf import condition_of
 from tx8ir.passes import OperationPass, option, register_pass
-from tx8ir.support.trampoline import Task, run_tasks
+from tx8ir.support.trampoline import Task, run_trampoline
 
 from .loops import without_forwarded
 from .selection import can_select, select
@@ -71,7 +71,7 @@ class SimplifyControlFlow(OperationPass):
         walk = _Walk(self)
         for region in part.regions:
             for block in region.blocks:
-                run_tasks(walk.block(block))
+                run_trampoline(walk.block(block))
             walk.drop_unused(region)
         for region in [*part.regions, *walk.several]:
             for what, n in simplify_blocks(region, by=self.name, selects=self.select).items():

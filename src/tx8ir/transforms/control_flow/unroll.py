@@ -25,15 +25,15 @@ _FACTOR = "unrolled"
 class Unroll(OperationPass):
     """Writes out the rounds of `scf.while` loops that count: from a constant, by a constant, to a constant.
 
-    A loop of at most `max_trips` rounds gives way to them, one behind the other, and to what its `before` region does
+    A loop of at most `max_trips` rounds gives way to them, one after the other, and to what its `before` region does
     when it decides to end. Any other loop whose number of rounds is known runs `factor` rounds at a time: those that
-    are left over come first, in front of the loop, and each run of its `after` region does that many, without asking
+    are left over come first, before the loop, and each run of its `after` region does that many, without asking
     in between. A loop is left alone when it would have more than `max_ops` operations then, with all inside; inner
     loops come first.
 
     The condition must be known to hold so often and then no more: it compares a carried integer that starts as a
     constant, and to which every round adds (or from which it subtracts) the same constant, with another; a number that
-    would wrap is no count. Constants are put in place of such numbers by `sccp`, not here.
+    would wrap is not a count. Constants are put in place of such numbers by `sccp`, not here.
 
     Assumes: nothing. Guarantees: operations with effects run as often and in the same order as before. A loop that was
     unrolled by a factor says so in the attribute `unrolled`, and is not unrolled again; a second run finds something
@@ -122,12 +122,12 @@ class _Unrolling:
         end.set_operands(carried)
 
     def _round(self, loop: scf.WhileOp, carried: Sequence[Value], place: Operation) -> Sequence[Value]:
-        """Write a round in front of `place`; what it yields."""
+        """Write a round before `place`; what it yields."""
         passed = self._copy(loop.before.block, carried, place)[1:]
         return self._copy(loop.after.block, passed, place)
 
     def _copy(self, block: Block, given: Sequence[Value], place: Operation) -> Sequence[Value]:
-        """Copy the operations of a block in front of `place`; what its terminator would have."""
+        """Copy the operations of a block before `place`; what its terminator would have."""
         mapping: dict[Value, Value] = dict(zip(block.args, given, strict=True))
         end = cast(Operation, block.terminator)
         self._clone((op for op in block if op is not end), mapping, place)

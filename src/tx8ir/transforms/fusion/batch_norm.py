@@ -39,7 +39,7 @@ def affine_form(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
     """(k, c), one number per channel each in fp64, such that out = k·x + c.
 
-    k = scale / √(variance + ε) and c = bias - mean·k. None when one of the operands is no constant (see
+    k = scale / √(variance + ε) and c = bias - mean·k. None when one of the operands is not a constant (see
     `constants.is_constant`), or when k or c is not finite: 0·∞ is not what the operation computes.
     """
     parts: list[NDArray[np.float64]] = []
@@ -69,7 +69,7 @@ def rounded(array: NDArray[np.float64], target: Format) -> NDArray[np.generic] |
 def insert_constant(
     array: NDArray[np.generic], kind: VTensorType, name: str, program: Program, anchor: Operation
 ) -> Value:
-    """`array` (in the dtype of `kind`) as a constant in front of `anchor`, with its location."""
+    """`array` (in the dtype of `kind`) as a constant before `anchor`, with its location."""
     made = make_constant(array, kind, program, name)
     made.location = anchor.location
     block = anchor.parent

@@ -1,4 +1,4 @@
-"""`fuse-conv-activation`: a convolution takes over the relu behind it."""
+"""`fuse-conv-activation`: a convolution takes over the relu after it."""
 
 from __future__ import annotations
 

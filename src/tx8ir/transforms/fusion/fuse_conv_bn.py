@@ -1,4 +1,4 @@
-"""`fuse-conv-bn`: a convolution takes over the batch normalisation behind it."""
+"""`fuse-conv-bn`: a convolution takes over the batch normalisation after it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tx8ir.analysis.constants import constant_name, constant_type, read_constant
 from tx8ir.core import Operation, Program, VTensorType
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.conv import ConvolutionOp
-from tx8ir.passes import OperationPass, Promise, register_pass
+from tx8ir.passes import NumericGuarantee, OperationPass, register_pass
 from tx8ir.rewriting.provenance import derived_location
 
 from .batch_norm import affine_form, insert_constant, rewrite_batch_norms, rounded
@@ -36,7 +36,7 @@ class FuseConvBn(OperationPass):
     """
 
     name: ClassVar[str] = "fuse-conv-bn"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run_on(self, root: Operation, program: Program) -> None:
         self.count("fused", rewrite_batch_norms(root, program, _fuse, self.name))
@@ -59,7 +59,7 @@ def _fuse(norm: pd.BatchNormOp, program: Program, mutable: Collection[str]) -> b
 def _absorb(
     conv: ConvolutionOp, norm: pd.BatchNormOp, program: Program, mutable: Collection[str]
 ) -> ConvolutionOp | None:
-    """The convolution that gives what `norm` gives, in front of `conv`; None when it cannot be made."""
+    """The convolution that gives what `norm` gives, before `conv`; None when it cannot be made."""
     kind = constant_type(conv.filter)
     weight = read_constant(conv.filter, program, mutable)
     bias = np.zeros(1) if conv.bias is None else read_constant(conv.bias, program, mutable)

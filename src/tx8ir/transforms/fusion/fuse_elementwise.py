@@ -40,7 +40,7 @@ class FuseElementwise(OperationPass):
     that are connected by uses within one level are one group; a group that only one group of its shape uses joins that
     one; groups of equal level and shape are fused horizontally. As the level grows along every way that leaves a group,
     none leads back: groups are convex, and replacing all of them at once makes no cycle. They do not overlap.
-    What stands between the members of a group moves before or behind it; operations with effects, and those on tensors
+    What stands between the members of a group moves before or after it; operations with effects, and those on tensors
     with storage, keep their order.
 
     On the TX8 each independent part of a fusion that has one result becomes one `Group`, whose intermediates stay in
@@ -112,7 +112,7 @@ def _shape(op: Operation) -> tuple[int, ...]:
 class _Graph:
     """What stands before what in a block, and the level of each operation.
 
-    An operation stands behind those it uses, and one that may not move freely also behind the last such before it.
+    An operation stands after those it uses, and one that may not move freely also after the last such before it.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ def _bring_together(graph: _Graph, groups: Collection[_Group]) -> None:
 
 
 def _append(end: Operation, graph: _Graph, home: Mapping[Operation, _Group], order: dict[Operation, None]) -> None:
-    """Appends `end`, or the group it is in, to the order, behind what has to stand before it."""
+    """Appends `end`, or the group it is in, to the order, after what has to stand before it."""
     stack: list[tuple[Operation, bool]] = [(end, False)]
     while stack:
         op, ready = stack.pop()

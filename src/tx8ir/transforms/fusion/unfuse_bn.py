@@ -10,7 +10,7 @@ import attrs
 from tx8ir.analysis.constants import constant_name
 from tx8ir.core import Operation, Program, VTensorType
 from tx8ir.dialects import pd
-from tx8ir.passes import OperationPass, Promise, register_pass
+from tx8ir.passes import NumericGuarantee, OperationPass, register_pass
 from tx8ir.rewriting.provenance import derived_location
 
 from .batch_norm import affine_form, insert_constant, rewrite_batch_norms, rounded
@@ -21,7 +21,7 @@ from .batch_norm import affine_form, insert_constant, rewrite_batch_norms, round
 class UnfuseBn(OperationPass):
     """Rewrites `batch_norm(x)` to `x·k + c`, k = scale / √(variance + ε), c = bias - mean·k.
 
-    What is not behind a convolution (see `fuse-conv-bn`) becomes elementwise, which other elementwise operations fuse
+    What is not after a convolution (see `fuse-conv-bn`) becomes elementwise, which other elementwise operations fuse
     with, and needs no statistics on the chip. Scale and shift are computed in fp64 and rounded once to the format of
     `x`; they have shape [C, 1, …] for "NCHW", [C] for "NHWC". From the passes of that name in MLIR-HLO and ByteIR
     (`unfuse-batch-norm`), which compute them in the program; here they are constants.
@@ -34,7 +34,7 @@ class UnfuseBn(OperationPass):
     """
 
     name: ClassVar[str] = "unfuse-bn"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run_on(self, root: Operation, program: Program) -> None:
         self.count("unfused", rewrite_batch_norms(root, program, _unfuse, self.name))

@@ -12,7 +12,7 @@ import attrs
 from tx8ir.core import Operation, Program, Value
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.reduce import ReductionOp
-from tx8ir.passes import OperationPass, Promise, register_pass
+from tx8ir.passes import NumericGuarantee, OperationPass, register_pass
 from tx8ir.rewriting import RewritePattern, Rewriter, rewrite_greedily
 from tx8ir.transforms.cleanup.patterns.shape import static_value
 
@@ -113,7 +113,7 @@ class CanonicalizeReductions(OperationPass):
     """
 
     name: ClassVar[str] = "canonicalize-reductions"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def patterns(self) -> Sequence[RewritePattern[Any]]:
         return PATTERNS

@@ -9,7 +9,7 @@ import attrs
 
 from tx8ir.core import Operation, Program, RankedTensor, Value, VTensorType
 from tx8ir.dialects import pd
-from tx8ir.passes import OperationPass, Promise, register_pass
+from tx8ir.passes import NumericGuarantee, OperationPass, register_pass
 from tx8ir.rewriting import RewritePattern, Rewriter, pattern, rewrite_greedily
 from tx8ir.transforms.cleanup.patterns import shape as shape_patterns
 from tx8ir.transforms.cleanup.patterns.shape import positive, static_value
@@ -90,7 +90,7 @@ def _is_identity(perm: tuple[int, ...]) -> bool:
 
 
 def _permuted(value: Value, perm: tuple[int, ...], anchor: Operation, rewriter: Rewriter) -> Value:
-    """`value` transposed, in front of `anchor`."""
+    """`value` transposed, before `anchor`."""
     return value if _is_identity(perm) else rewriter.insert_before(pd.TransposeOp(value, perm=perm), anchor).out
 
 
@@ -184,8 +184,8 @@ PATTERNS = (
 class FoldTransposeIntoMatmul(OperationPass):
     """Lets `pd.matmul` read operands transposed (`transpose_x`, `transpose_y`) where a `pd.transpose` fed it.
 
-    A transpose in front that exchanges the last two axes and does something to the others too leaves that part, which
-    moves whole rows. A transpose behind, of a product that nothing else reads, exchanges the operands: (XY)ᵀ = YᵀXᵀ.
+    A transpose before that exchanges the last two axes and does something to the others too leaves that part, which
+    moves whole rows. A transpose after, of a product that nothing else reads, exchanges the operands: (XY)ᵀ = YᵀXᵀ.
     A reshape between that only groups batch axes is stepped over. The matrix unit of the TX8 reads either operand in
     either order at the same speed, while a transpose moves every element.
 
@@ -197,7 +197,7 @@ class FoldTransposeIntoMatmul(OperationPass):
     """
 
     name: ClassVar[str] = "fold-transpose-into-matmul"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def patterns(self) -> Sequence[RewritePattern[Any]]:
         return PATTERNS

@@ -44,8 +44,8 @@ def _permuted(kind: Type, perm: Sequence[int]) -> RankedTensor:
 class Nhwc(Pass):
     """Converts `conv2d`, `depthwise_conv2d`, `pool2d` and `batch_norm` from NCHW to NHWC, and their filters to HWOI.
 
-    Each gets a transpose in front and one behind. Transposes behind are then sunk through elementwise operations,
-    reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those in front, and evaluated
+    Each gets a transpose before and one after. Transposes after are then sunk through elementwise operations,
+    reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those before, and evaluated
     on constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A
     transpose that only moves axes of extent 1 becomes a reshape. The signature of functions stays as it is.
 
@@ -137,7 +137,7 @@ class _Transposer:
         return made if made is not None and _is_alive(made) else None
 
     def transpose(self, value: Value, perm: tuple[int, ...], suffix: str) -> Value:
-        """The transpose of a `vtensor`, made right behind its definition so that every user of `value` may use it."""
+        """The transpose of a `vtensor`, made right after its definition so that every user of `value` may use it."""
         kind = value.type
         assert isinstance(kind, RankedTensor)  # callers have asked
         constant = self.constant(value, kind.shape, perm, suffix)

@@ -9,7 +9,7 @@ import attrs
 
 from tx8ir.core import Operation, Program, Value, VTensorType
 from tx8ir.dialects import pd
-from tx8ir.passes import OperationPass, Promise, option, register_pass
+from tx8ir.passes import NumericGuarantee, OperationPass, option, register_pass
 from tx8ir.rewriting import RewritePattern, Rewriter, rewrite_greedily
 from tx8ir.target.chip import TX8
 from tx8ir.transforms.cleanup.patterns.shape import static_value
@@ -68,7 +68,7 @@ class PadMatmulPattern(RewritePattern[pd.MatmulOp]):
 
 
 def _padded(value: Value, kind: VTensorType, added: dict[int | None, int], rewriter: Rewriter) -> Value:
-    """`value` with zeros behind each axis of `added`."""
+    """`value` with zeros after each axis of `added`."""
     if not any(added.values()):
         return value
     paddings = tuple(width for axis in range(kind.rank) for width in (0, added.get(axis, 0)))
@@ -93,7 +93,7 @@ class PadMatmul(OperationPass):
     """
 
     name: ClassVar[str] = "pad-matmul"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     m: int = option(
         _STEP_M, "M becomes a multiple of this; by default the matrix unit's step", validator=attrs.validators.ge(1)

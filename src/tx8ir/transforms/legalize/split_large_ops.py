@@ -12,7 +12,7 @@ import attrs
 from tx8ir.core import Operation, Program, RankedTensor, Type, Value, VTensorType, f32, f64
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.conv import ConvolutionOp
-from tx8ir.passes import OperationPass, Promise, option, register_pass
+from tx8ir.passes import NumericGuarantee, OperationPass, option, register_pass
 from tx8ir.rewriting import RewritePattern, Rewriter, rewrite_greedily
 from tx8ir.target.chip import TX8
 from tx8ir.transforms.cleanup.patterns.shape import static_value
@@ -204,7 +204,7 @@ class SplitBatch(_MatmulPattern):
             return None
         axis = next(axis for axis, extent in enumerate(batch) if extent != 1)
         ranges = pieces(batch[axis], max(1, self.most // math.prod(batch[axis + 1 :])))
-        from_matrix = len(batch) - axis  # how far in front of its matrices an operand has the axis
+        from_matrix = len(batch) - axis  # how far before its matrices an operand has the axis
         parts: list[Value] = []
         for r in ranges:
             x, y = (self._batches(value, from_matrix, r, rewriter) for value in (op.x, op.y))
@@ -416,7 +416,7 @@ class SplitLargeOps(OperationPass):
     """
 
     name: ClassVar[str] = "split-large-ops"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     max_operands: int = option(
         64,

@@ -14,7 +14,7 @@ from tx8ir.core import IrError, Operation, Program, RankedTensor, ScalarType, Va
 from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.declaration import Elementwise
-from tx8ir.passes import Pass, Promise, option, register_pass
+from tx8ir.passes import NumericGuarantee, Pass, option, register_pass
 from tx8ir.rewriting.dialect_conversion import ConversionTarget, convert
 from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, TypeConverter, can_compute_between_casts
 from tx8ir.transforms.cleanup.dce import eliminate_dead_code
@@ -65,7 +65,7 @@ class AutoMixedPrecision(Pass):
     f32, one on the *infer* list in the narrow format when all that it uses is: results of such operations, and
     constants. Others stay in f32. The lists are `ALLOW`, `DENY` and `INFER` of the module, and what element-wise
     operations say of themselves; the options overrule them, `deny` before `allow` before `infer`. Values are cast where
-    both meet, once each, right behind the value, so outside of loops that it is not in; between two narrow operations
+    both meet, once each, right after the value, so outside of loops that it is not in; between two narrow operations
     there is no cast. A constant or immutable parameter is converted once, into a new variable (`w` becomes `w.bf16`),
     finite numbers staying finite.
 
@@ -75,14 +75,14 @@ class AutoMixedPrecision(Pass):
     Assumes: nothing; tensors with storage are f32 wherever they may be seen. Guarantees: types of inputs, outputs,
     variables, loop-carried values and results of calls stay; operations on the deny list compute in f32; the error is
     one rounding to `dtype` for each operand and result of a narrow operation, its sums being rounded once. Idempotent.
-    Cost: O(operations + elements converted). Raises `IrError` for a name that is no operation.
+    Cost: O(operations + elements converted). Raises `IrError` for a name that is not an operation.
     Statistics: `narrow` operations, `casts`, `parameters` and `constants` converted, `saturated` numbers.
 
     dtype: the narrow format, bf16 or f16.
     """
 
     name: ClassVar[str] = "auto-mixed-precision"
-    promise: ClassVar[Promise] = Promise.FORMATS
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.FORMATS
 
     dtype: NarrowFormat = NarrowFormat.BF16
     allow: tuple[str, ...] = option((), "further operations to compute in the narrow format")

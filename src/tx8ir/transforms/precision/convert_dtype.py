@@ -9,7 +9,7 @@ import attrs
 
 from tx8ir.core import Operation, Program, RankedTensor, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
 from tx8ir.dialects import builtin, pd
-from tx8ir.passes import Pass, Promise, register_pass
+from tx8ir.passes import NumericGuarantee, Pass, register_pass
 from tx8ir.passes.snapshot import Snapshot
 from tx8ir.rewriting.type_conversion import TypeConverter
 from tx8ir.transforms.cleanup.constant_fold import ConstantFold
@@ -37,7 +37,7 @@ class ConvertDtype(Pass):
     border. Constants and immutable parameters are converted once, rounded to nearest even; a converted parameter is a
     new variable (`w` becomes `w.bf16`), since other programs may share the store. A finite number beyond the range of
     `dtype` becomes the largest finite one of its sign (a mask of -3.4e38 must not become -inf). A mutable parameter
-    keeps its format, with casts behind what reads it and in front of what writes it. `convert-element-types` does the
+    keeps its format, with casts after what reads it and before what writes it. `convert-element-types` does the
     same for a table of types of one's own, and for the formats of single operations.
 
     What is computed in 64-bit integers from constants alone is folded first, with all its bits.
@@ -53,7 +53,7 @@ class ConvertDtype(Pass):
     """
 
     name: ClassVar[str] = "convert-dtype"
-    promise: ClassVar[Promise] = Promise.FORMATS
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.FORMATS
 
     dtype: Dtype | None = None
 

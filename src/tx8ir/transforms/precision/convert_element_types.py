@@ -10,7 +10,7 @@ import attrs
 from tx8ir.core import Compute, Inplace, IrError, Operation, Program, ScalarType, i1
 from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
-from tx8ir.passes import Pass, Promise, option, register_pass
+from tx8ir.passes import NumericGuarantee, Pass, option, register_pass
 from tx8ir.rewriting.dialect_conversion import ConversionTarget, convert
 from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, TypeConverter
 from tx8ir.transforms.cleanup.dce import eliminate_dead_code
@@ -27,7 +27,7 @@ class ConvertElementTypes(Pass):
     constants and immutable parameters, which are converted once (`w` becomes a new variable `w.f32`; integers that do
     not fit are an error, finite floats stay finite). What keeps its type is cast at the border: mutable parameters,
     and inputs and outputs of the program unless `signatures`. `compute` is for kinds of operations: `pd.exp:bf16:f32`
-    lets the exponential of a bf16 tensor be computed in f32, its operand cast before and its result rounded behind, as
+    lets the exponential of a bf16 tensor be computed in f32, its operand cast before and its result rounded after, as
     often as before. A cast is shared by all users of a value; one that would take back an exact one is left out.
 
     After BladeDISC's element type converter, which lets a backend support a type while only its cast is implemented.
@@ -45,7 +45,7 @@ class ConvertElementTypes(Pass):
     """
 
     name: ClassVar[str] = "convert-element-types"
-    promise: ClassVar[Promise] = Promise.FORMATS
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.FORMATS
 
     replace: tuple[str, ...] = option(
         ("f64:f32", "i64:i32", "ui64:ui32"), "element types to replace everywhere, each with its replacement"
@@ -88,7 +88,7 @@ def _elements(entries: tuple[str, ...]) -> dict[ScalarType, ScalarType]:
     for entry in entries:
         parts = entry.split(":")
         if len(parts) != 2:
-            raise IrError(f"{entry!r} is no replacement; expected an old and a new element type, as in f64:f32")
+            raise IrError(f"{entry!r} is not a replacement; expected an old and a new element type, as in f64:f32")
         old, new = (_scalar(part, entry) for part in parts)
         if old.is_float and not new.is_float:
             raise IrError(f"{entry!r}: {new} cannot hold fractions of {old}")

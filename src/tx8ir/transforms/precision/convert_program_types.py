@@ -243,7 +243,7 @@ class _Retyping:
                 use.set(self._cast(value, kind, use.owner))
 
     def _cast(self, value: Value, kind: Type, user: Operation) -> Value:
-        """`value` as `kind`: cast, or for a list taken apart, cast and put together in front of `user`."""
+        """`value` as `kind`: cast, or for a list taken apart, cast and put together before `user`."""
         if value.type is kind:
             return value
         if isinstance(kind, RankedTensor):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import attrs
 
 from tx8ir.core import Operation, Program, VTensorType
-from tx8ir.passes import OperationPass, Promise
+from tx8ir.passes import NumericGuarantee, OperationPass
 from tx8ir.rewriting import RewritePattern, rewrite_greedily
 from tx8ir.rewriting.declarative import Match, Rule
 from tx8ir.rewriting.declarative.constraints import Constraint, constraint
@@ -85,7 +85,7 @@ FUSIBLE: Final = (one_block, values_only, self_contained)
 class Recognizer(OperationPass):
     """A pass that applies rules until none matches, and removes what they leave dead."""
 
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def patterns(self) -> Sequence[RewritePattern[Any]]:

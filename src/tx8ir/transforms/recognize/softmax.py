@@ -8,7 +8,7 @@ import attrs
 
 from tx8ir.core import Operation
 from tx8ir.dialects import pd
-from tx8ir.passes import Promise, register_pass
+from tx8ir.passes import NumericGuarantee, register_pass
 from tx8ir.rewriting.declarative import Make, Match, Node, OneOf, Pattern, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint
 
@@ -84,5 +84,5 @@ class RecognizeSoftmax(Recognizer):
     """
 
     name: ClassVar[str] = "recognize-softmax"
-    promise: ClassVar[Promise] = Promise.NO_NANS
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.NO_NANS
     rules: ClassVar[tuple[Rule, ...]] = (safe_softmax, plain_softmax)

@@ -2,7 +2,7 @@
 
 | pass | in the default pipeline |
 |---|---|
-| `fold-copies` | in `straighten` |
+| `copy-elision` | in `straighten` |
 | `remove-dead-buffers` | no |
 | `to-inplace` | no |
 | `to-value-semantics` | in `straighten` |

@@ -12,24 +12,24 @@ from tx8ir.dialects import builtin
 
 
 def read_before(value: Value, anchor: Operation) -> Value:
-    """A new `to_vtensor` of a tensor in front of `anchor`, with its location."""
+    """A new `to_vtensor` of a tensor before `anchor`, with its location."""
     type_ = cast(RankedTensor, value.type).to_vtensor()
     made = create_unchecked(builtin.ToVTensorOp, (value,), (type_,), EMPTY_DICT, (), (), anchor.location)
     return cast(Block, anchor.parent).insert_before(made, anchor).results[0]
 
 
 def tensor_before(value: Value, anchor: Operation) -> Value:
-    """A new `to_tensor` of a vtensor (or tensor) in front of `anchor`, with its location."""
+    """A new `to_tensor` of a vtensor (or tensor) before `anchor`, with its location."""
     return cast(Block, anchor.parent).insert_before(_to_tensor(value, anchor), anchor).results[0]
 
 
 def tensor_after(value: Value, anchor: Operation) -> Value:
-    """A new `to_tensor` of a vtensor (or tensor) behind `anchor`, with its location."""
+    """A new `to_tensor` of a vtensor (or tensor) after `anchor`, with its location."""
     return cast(Block, anchor.parent).insert_after(_to_tensor(value, anchor), anchor).results[0]
 
 
 def inserted(made: Value | Operation, anchor: Operation) -> Value:
-    """A value as it is; for a new, detached operation its result, once it stands in front of `anchor`."""
+    """A value as it is; for a new, detached operation its result, once it stands before `anchor`."""
     if isinstance(made, Value):
         return made
     return cast(Block, anchor.parent).insert_before(made, anchor).results[0]

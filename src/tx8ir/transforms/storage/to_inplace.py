@@ -66,7 +66,7 @@ class _Writes:
         self._places: dict[Block, dict[int | None, list[int]]] = {}  # None: what may write every storage
 
     def is_between(self, first: Operation, last: Operation, tensor: Value) -> bool:
-        """Whether an operation behind `first` and in front of `last`, in one block, may write the storage of `tensor`.
+        """Whether an operation after `first` and before `last`, in one block, may write the storage of `tensor`.
 
         O(log of the operations in the block), after O(operations) once for the block.
         """

@@ -21,7 +21,7 @@ from tx8ir.core import (
     Region,
     TensorType,
     Value,
-    bulk,
+    relaxed_gc,
 )
 from tx8ir.core.attrs.attributes import EMPTY_DICT
 from tx8ir.core.ir.dominance import immediate_dominators
@@ -30,7 +30,7 @@ from tx8ir.dialects import builtin, func, pd
 from tx8ir.passes import Pass, register_pass
 
 from .copies import inserted, read_before, tensor_after
-from .storage_ssa import StorageSsa
+from .promote_storage import PromoteStorage
 
 
 @register_pass
@@ -46,7 +46,7 @@ class ToValueSemantics(Pass):
        the result of `foo` to it. A write through views scatters back into what they are views of, by their inverses;
        reading a view applies it to the storage as it is then. Storage written in a branch or loop becomes a result of
        it and a loop-carried value; storage written on the ways to a block of several predecessors becomes an argument
-       of it (`storage_ssa`).
+       of it (`promote_storage`).
     4. Storage that control flow chooses between several (a branch, a loop, the argument of a block) is new storage when
        none of these is used any more (`analysis.storage_origin`).
 
@@ -57,14 +57,15 @@ class ToValueSemantics(Pass):
 
     Assumes: nothing. Blocks that the entry of a function does not reach are erased. Guarantees: no in-place operation
     but `pd.assign_` is left, none of storage that is owned and known; no operation with value semantics has a tensor
-    operand. Idempotent. Cost: linear (see `storage_ssa`). Statistics: `opened` (lists, and what is taken from them),
+    operand. Idempotent. Cost: linear (see `promote_storage`). Statistics: `opened` (lists, and what is taken from
+    them),
     `wrapped`, `rewritten` (in-place operations), `owned` (storages that are written no more), `unreachable` (blocks).
     """
 
     name: ClassVar[str] = "to-value-semantics"
 
     def run(self, program: Program) -> None:
-        with bulk():
+        with relaxed_gc():
             self._run(program)
 
     def _run(self, program: Program) -> None:
@@ -102,7 +103,7 @@ class ToValueSemantics(Pass):
             if isinstance(function, func.FuncOp) and _has_known_branches(function.body):
                 places = Places(function, analysis)
                 if places.owned:
-                    StorageSsa(function, places, self.name).run()
+                    PromoteStorage(function, places, self.name).run()
                     self.count("owned", len(places.owned))
                     rewritten.update(op for storage in places.owned.values() for op in storage.writes)
         for op in inplace:

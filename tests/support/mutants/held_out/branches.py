@@ -104,7 +104,7 @@ def known_condition_in_block(program: Program) -> None:
 )  # fmt: skip
 @attrs.frozen
 class SinkCommonOperation(Pass):
-    """Does an operation that both branches end with once, behind them."""
+    """Does an operation that both branches end with once, after them."""
 
     name: ClassVar[str] = "sink-common-operation"
 

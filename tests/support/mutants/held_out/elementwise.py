@@ -11,7 +11,7 @@ from support.mutants.mutant import Area
 from support.mutants.programs import INF, bf16, case, constant, f32, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Number, OneOf, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, constraint, equals, is_float
@@ -28,7 +28,7 @@ def type_of_x(match: Match) -> bool:
 AREA.rules(
     "root-of-square-to-magnitude",
     Rule("abs", Node(pd.SqrtOp, OneOf(Node(pd.SquareOp, x), Node(pd.MultiplyOp, x, x))), Make(pd.AbsOp, x)),
-    citation="openxla/xla#45560: Gate unsound inverse-function folds behind fast-math (`sqrt(A*A) => |A|`)",
+    citation="openxla/xla#45560: Gate unsound inverse-function folds after fast-math (`sqrt(A*A) => |A|`)",
     mistake="the square of a large number is infinite, that of a small one 0",
     special_value=True,
     witness=lambda: case(lambda x: pd.sqrt(pd.square(x)), x=f32(3, -1e30)),
@@ -44,7 +44,7 @@ AREA.rules(
     ),
     citation="jiggzson/nerdamer#465: evaluating log(x^even number) uses an inaccurate identity.",
     mistake="the magnitude is right for even exponents; an odd power of a negative number has no logarithm",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.log(pd.pow(x, y=3.0)), x=f32(2, -2)),
     control=lambda: case(lambda x: pd.log(pd.pow(x, y=2.0)), x=f32(3, -2)),
 )
@@ -62,7 +62,7 @@ AREA.rules(
     ),
     citation="asc-community/AngouriMath#752: Simplify collapses (x^2)^(1/2) to x, wrong for negative x",
     mistake="an even power has lost the sign, which the product of the exponents may bring back",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.pow(pd.pow(x, y=2.0), y=0.5), x=f32(4, -3)),
     control=lambda: case(lambda x: pd.pow(pd.pow(x, y=2.0), y=2.0), x=f32(4, -3)),
 )
@@ -85,7 +85,7 @@ AREA.rules(
     ),
     citation="PaddlePaddle/Paddle-Lite#3528: [Fusion Pass][BUG FIX] Not fuse two scale in the same time",
     mistake="asks the outer one whether its bias comes after the scale, and not the inner one",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.scale(pd.scale(x, scale=2.0, bias=3.0, bias_after_scale=False), scale=4.0), x=f32(1, -2)
     ),

@@ -12,7 +12,7 @@ from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, f32, ints, operations, ranked
 from tx8ir.core import Builder, DenseAttr, Program, i8, i32
 from tx8ir.dialects import builtin, pd
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import element
@@ -42,7 +42,7 @@ AREA.rules(
     transpose_of_product,
     citation="PaddlePaddle/CINN#773: Add support for the transpose_folding_output pass (review: invert lhs_trans)",
     mistake="sets the flags where it must invert them: square matrices may be transposed already",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, y: pd.transpose(pd.matmul(x, y, transpose_y=True), perm=(1, 0)), x=wave(2, 2), y=wave(2, 2, start=9)
     ),
@@ -68,7 +68,7 @@ AREA.rules(
     product_with_identity,
     citation="tinygrad/tinygrad#7340: test uop mul min/max do not have nan in 0*inf",
     mistake="an infinity times the zeros beside the diagonal is NaN",
-    promise=Promise.VALUES,
+    guarantee=NumericGuarantee.VALUES,
     special_value=True,
     witness=lambda: case(
         lambda x: pd.matmul(x, constant(np.eye(2, dtype=np.float32))), x=f32(1, 2, INF, 4).reshape(2, 2)
@@ -96,7 +96,7 @@ class MergeParallelProducts(Pass):
     """Two products with one left side are one product with both right sides."""
 
     name: ClassVar[str] = "merge-parallel-products"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         waiting: dict[object, pd.MatmulOp] = {}
@@ -140,7 +140,7 @@ AREA.rules(
     causal_flag_to_mask,
     citation="ml-explore/mlx#2835: Result of scaled_dot_product_attention does not match PyTorch when S_Q != S_KV",
     mistake="lets the last query see the last key; the operation lets the first see the first",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda q, k, v: pd.scaled_dot_product_attention(q, k, v, is_causal=True),
         q=wave(2, 4), k=wave(3, 4, start=20), v=wave(3, 2, start=30),

@@ -34,7 +34,7 @@ def adding(start: float) -> Case:
 )
 @attrs.frozen
 class PeelFirstTurn(Pass):
-    """Writes out the first turn of a counting loop in front of it."""
+    """Writes out the first turn of a counting loop before it."""
 
     name: ClassVar[str] = "peel-first-turn"
 
@@ -153,7 +153,7 @@ def filling(reads: bool) -> Case:
     control=lambda: filling(reads=False),
 )
 def sink_stores(program: Program) -> None:
-    """A write that does the same in each turn is done once, behind a loop that runs at least once."""
+    """A write that does the same in each turn is done once, after a loop that runs at least once."""
     for loop in operations(program, scf.WhileOp):
         found = counted(loop)
         if found is None or not found[0] < found[1]:

@@ -6,7 +6,7 @@ from support.mutants.linear import wave
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, count, f32, ranked
 from tx8ir.dialects import pd
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float
@@ -51,7 +51,7 @@ AREA.rules(
     ),
     citation="microsoft/onnxruntime#15844: layer_norm_fix (more checks on ReduceMean axes)",
     mistake="looks at the axis of the mean, and not at that of the variance",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.divide(
             d := pd.subtract(x, pd.mean(x, axis=(1,), keepdim=True)),
@@ -84,7 +84,7 @@ AREA.rules(
     ),
     citation="uTensor/uTensor#171: Fix SoftmaxOp (summed all elements rather than along one axis)",
     mistake="the sum may be over more axes than the first of its list",
-    promise=Promise.NO_NANS,
+    guarantee=NumericGuarantee.NO_NANS,
     witness=lambda: case(
         lambda x: pd.divide(p := pd.exp(x), pd.sum(p, axis=(1, 0), keepdim=True)), x=wave(2, 3)
     ),
@@ -114,7 +114,7 @@ AREA.rules(
     ),
     citation="NVIDIA/TransformerEngine#364: Fix for the RMSNorm tests/doc/ONNX export (epsilon inside the root)",
     mistake="epsilon is added to the root, and in the operation under it",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x: pd.divide(
             x, pd.scale(pd.sqrt(pd.mean(pd.square(x), axis=(1,), keepdim=True)), bias=0.25)
@@ -147,7 +147,7 @@ AREA.rules(
     write_out_layer_norm,
     citation="onnxruntime/onnxruntime-qnn#167: [QNN EP] Add LayerNorm Fusion node group pattern (review: axes)",
     mistake="normalises the last axis alone, also where the operation begins before it",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.layer_norm(x, begin_norm_axis=1), x=wave(2, 2, 3)),
     control=lambda: case(lambda x: pd.layer_norm(x, begin_norm_axis=-1), x=wave(2, 2, 3)),
 )
@@ -196,7 +196,7 @@ AREA.rules(
     weight_into_layer_norm,
     citation="PaddlePaddle/Paddle#43089: [inference]fix bug of scale_matmul_fuse (its output has other consumers)",
     mistake="other users of the normalisation get it with the weight, too",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w: [pd.multiply(n := pd.layer_norm(x), w), pd.relu(n)], x=wave(2, 3), w=count(3)
     ),

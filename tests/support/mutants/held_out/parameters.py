@@ -26,7 +26,7 @@ from support.mutants.programs import (
 from tx8ir.core import Builder, ListType, Program, TensorType, VTensorType
 from tx8ir.core import f32 as single
 from tx8ir.dialects import builtin, func, pd, scf
-from tx8ir.passes import Pass, Promise
+from tx8ir.passes import NumericGuarantee, Pass
 
 AREA = Area("parameters", half="held-out")
 A = f32(1, 2)
@@ -73,7 +73,7 @@ def looping(writes: bool) -> Case:
 )
 @attrs.frozen
 class HoistParameterReads(Pass):
-    """Reads a variable in front of a loop that does not store it."""
+    """Reads a variable before a loop that does not store it."""
 
     name: ClassVar[str] = "hoist-parameter-reads"
 
@@ -236,7 +236,7 @@ class MergeFactors(Pass):
     """X * a * b -> x * (a * b) for variables."""
 
     name: ClassVar[str] = "merge-factors"
-    promise: ClassVar[Promise] = Promise.ROUNDING
+    guarantee: ClassVar[NumericGuarantee] = NumericGuarantee.ROUNDING
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.MultiplyOp):

@@ -8,7 +8,7 @@ from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, count, f32, ints, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import equals, is_float
@@ -34,7 +34,7 @@ AREA.rules(
     ),
     citation="Samsung/ONE#9976: [compute/cker] Fix Reduce kernel (the bias counts once for each element)",
     mistake="the bias was added to each element, and is added once",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.sum(pd.scale(x, scale=2.0, bias=1.0), axis=(0,)), x=count(3, 2)),
     control=lambda: case(lambda x: pd.sum(pd.scale(x, scale=2.0), axis=(0,)), x=count(3, 2)),
 )
@@ -61,7 +61,7 @@ AREA.rules(
     extremum_of_negated,
     citation="tenstorrent/tt-metal#44750: [ttnn.min/max]: INT32 SFPU reduce returns incorrect results with INT32_MIN",
     mistake="the smallest integer is its own negation, and not the largest one",
-    promise=Promise.VALUES,
+    guarantee=NumericGuarantee.VALUES,
     special_value=True,
     witness=lambda: case(lambda x: pd.max(pd.subtract(constant([0], "int8"), x)), x=ints("int8", 3, -128)),
     control=lambda: case(lambda x: pd.max(pd.subtract(constant([0], "int8"), x)), x=ints("int8", 3, -127)),
@@ -90,7 +90,7 @@ AREA.rules(
     sum_of_expand,
     citation="EnzymeAD/Enzyme-JAX#881: Fix reduce of broadcast",
     mistake="counts the elements that are summed, also along axes that are not stretched",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.sum(pd.expand(x, shape=(3, 2)), axis=(0, 1)), x=count(1, 2)),
     control=lambda: case(lambda x: pd.sum(pd.expand(x, shape=(3, 2)), axis=(0,)), x=count(1, 2)),
 )
@@ -114,7 +114,7 @@ AREA.rules(
     sum_of_softmax,
     citation="FluxML/NNlib.jl#206: softmax([Inf, 1.0]) gives NaNs",
     mistake="an infinity among the numbers makes NaN of all",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     special_value=True,
     witness=lambda: case(lambda x: pd.sum(pd.softmax(x), axis=(0,)), x=f32(1, INF)),
     control=lambda: case(lambda x: pd.sum(pd.softmax(x), axis=(0,)), x=f32(1, 2)),
@@ -141,7 +141,7 @@ AREA.rules(
     extremum_of_scaled,
     citation="ROCm/aotriton#47: [Issue]: Forward kernel returns NaN when sm_scale is 0",
     mistake="0 times an infinity that is not the extremum is NaN, and then the extremum",
-    promise=Promise.VALUES,
+    guarantee=NumericGuarantee.VALUES,
     special_value=True,
     witness=lambda: case(lambda x: pd.max(pd.scale(x, scale=0.0, bias=1.0)), x=f32(1, -INF)),
     control=lambda: case(lambda x: pd.max(pd.scale(x, scale=-2.0, bias=1.0)), x=f32(1, -3)),

@@ -59,7 +59,7 @@ AREA.rules(
     "repeat-by-expansion",
     repeat_by_expansion,
     citation="ROCm/AMDMIGraphX#4891: [AIMIGRAPHX-885] Add find_concat_same_input matcher (review: axes longer than 1)",
-    mistake="an axis behind the one that is repeated repeats its elements one by one",
+    mistake="an axis after the one that is repeated repeats its elements one by one",
     witness=lambda: case(lambda x: pd.concat([x, x], axis=0), x=count(2, 2)),
     control=lambda: case(lambda x: pd.concat([x, x], axis=0), x=count(1, 2)),
 )
@@ -158,7 +158,7 @@ AREA.rules(
     "concat-to-pad",
     concat_to_pad,
     citation="kneron/ONNX_Convertor#91: Replace same value constant input concat with pad.",
-    mistake="pads behind the other operand also where the constant comes first",
+    mistake="pads after the other operand also where the constant comes first",
     witness=lambda: case(lambda x: pd.concat([constant([7, 7]), x], axis=0), x=count(2)),
     control=lambda: case(lambda x: pd.concat([x, constant([7, 7])], axis=0), x=count(2)),
 )

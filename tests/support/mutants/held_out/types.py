@@ -9,7 +9,7 @@ from support.mutants.programs import case, constant, f32, ranked
 from tx8ir.core import DenseAttr, bf16, f16, i8, i32
 from tx8ir.core import f32 as single
 from tx8ir.dialects import builtin, pd
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, constraint, element, is_float, one_of
@@ -73,7 +73,7 @@ AREA.rules(
     ),
     citation="microsoft/onnxruntime#7191: Propagate Cast operations to maximize lower precision (float16) computation",
     mistake="the rounding of the argument grows with it in the power; that of the power does not",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x: pd.cast(pd.exp(x), dtype=bf16), x=f32(1, 80.2)),
     control=lambda: case(lambda x: pd.cast(pd.exp(x), dtype=bf16), x=f32(1, -2)),
 )

@@ -13,7 +13,7 @@ from support.mutants.programs import INF, case, constant, count, f32, ranked
 from support.mutants.windows import wave, with_attributes
 from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
-from tx8ir.passes import Promise
+from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import Rewriter, pattern
 
 AREA = Area("windows", half="held-out")
@@ -57,7 +57,7 @@ AREA.rules(
     pointwise_to_product,
     citation="tenstorrent/tt-mlir#3412: 1x1 convolution to matmul optimization first pass (stride of 1, padding of 0)",
     mistake="compares the sizes of the images: paddings may make up for strides",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w: pd.conv2d(x, w, paddings=(1, 1), strides=(2, 2)), x=wave(1, 2, 3, 3), w=wave(2, 2, 1, 1)
     ),
@@ -130,7 +130,7 @@ AREA.rules(
     shift_after_convolution,
     citation="SonySemiconductorSolutions/mct-model-optimization#698: Add BatchNorm forward folding",
     mistake="the padding is 0, and was not shifted",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w: pd.conv2d(pd.add(x, constant([2])), w, paddings=(1, 1)), x=wave(1, 1, 3, 3), w=wave(1, 1, 2, 2)
     ),
@@ -154,8 +154,8 @@ AREA.rules(
     "same-padding-to-explicit",
     same_to_explicit,
     citation="root-project/root#21793: [tmva][sofie] fix SAME_UPPER/SAME_LOWER autopad padding formula",
-    mistake="an odd cell comes behind the image, not in front of it",
-    promise=Promise.ROUNDING,
+    mistake="an odd cell comes after the image, not before it",
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w: pd.conv2d(x, w, padding_algorithm="SAME"), x=wave(1, 1, 3, 3), w=wave(1, 1, 2, 2)
     ),
@@ -181,7 +181,7 @@ AREA.rules(
     filter_to_hwoi,
     citation="apache/tvm#13414: [Hexagon] Enable depthwise conv2d NHWC with an HWIO kernel layout (review: is OIWH)",
     mistake="takes the width before the height; square filters do not tell",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(lambda x, w: pd.conv2d(x, w), x=wave(1, 1, 3, 3), w=wave(1, 1, 2, 2)),
     control=lambda: case(lambda x, w: pd.conv2d(x, w), x=wave(1, 2, 3, 3), w=wave(3, 2, 1, 1)),
 )
@@ -208,7 +208,7 @@ AREA.rules(
     bias_into_fused,
     citation="microsoft/onnxruntime#15837: NhwcFusedConv: Add before Activation",
     mistake="the fused operation adds its bias before the activation",
-    promise=Promise.ROUNDING,
+    guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w, c: pd.add(pd.fused_conv2d_add_act(x, w), c),
         x=-count(1, 1, 2, 2), w=count(2, 1, 1, 1), c=count(1, 2, 1, 1),

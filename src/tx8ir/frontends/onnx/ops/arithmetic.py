@@ -9,7 +9,7 @@ import numpy as np
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 _Binary = Callable[[Value | Operation, Value], Operation]
@@ -28,7 +28,7 @@ def _register(operator: str, first: int, last: int, build: _Binary) -> None:
 def _register_variadic(operator: str, first: int, last: int, build: _Binary) -> None:
     """Register an operator on one or more tensors that combines them from left to right."""
 
-    def convert(node: Node) -> Converted:
+    def convert(node: OnnxNode) -> Converted:
         initial, *others = node.operands()
         return reduce(build, others, initial)
 
@@ -42,20 +42,20 @@ _register_variadic("Sum", 6, 13, pd.add)
 
 
 @converter("Mean", first=6, last=13)
-def mean(node: Node) -> Converted:
+def mean(node: OnnxNode) -> Converted:
     """The elementwise mean of the inputs."""
     initial, *others = node.operands()
     return times(reduce(pd.add, others, initial), 1 / (1 + len(others)))
 
 
 @converter("Where", first=9, last=16)
-def where(node: Node) -> Converted:
+def where(node: OnnxNode) -> Converted:
     """X where the condition is true, y elsewhere."""
     return pd.where(node.operand(0), node.operand(1), node.operand(2))
 
 
 @converter("Pow", first=7, last=15)
-def pow(node: Node) -> Converted:
+def pow(node: OnnxNode) -> Converted:
     """x^y. One known exponent becomes an attribute; an exponent of another type than x is cast to it."""
     base, exponent = node.type_of(0), node.type_of(1)
     if not base.element.is_float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import f32, i64
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.tensors import Known
 
@@ -17,7 +17,7 @@ _VALUES = ("value", "value_float", "value_floats", "value_int", "value_ints")
 
 
 @converter("Constant", first=1, last=25, attributes=_VALUES)
-def constant(node: Node) -> Converted:
+def constant(node: OnnxNode) -> Converted:
     """A tensor from the first attribute that is there."""
     given = [name for name in _VALUES if node.has_attribute(name)]
     if len(given) != 1:
@@ -40,13 +40,13 @@ def constant(node: Node) -> Converted:
 
 
 @converter("Identity", first=1, last=25)
-def identity(node: Node) -> Converted:
+def identity(node: OnnxNode) -> Converted:
     """The input itself."""
     return node.found(0)
 
 
 @converter("Dropout", first=7, last=22, attributes=("ratio", "seed"))
-def dropout(node: Node) -> Converted:
+def dropout(node: OnnxNode) -> Converted:
     """The input itself: inference drops nothing."""
     if node.has(2) and bool(node.known(2, "training_mode").any()):
         raise node.error("training_mode is true; only inference is supported")
@@ -54,7 +54,7 @@ def dropout(node: Node) -> Converted:
 
 
 @converter("Shape", first=1, last=25, attributes=("start", "end"))
-def shape(node: Node) -> Converted:
+def shape(node: OnnxNode) -> Converted:
     """The extents of axes `start` to `end` as int64; clamped like a Python slice."""
     extents = node.type_of(0).shape
     end = node.int("end") if node.has_attribute("end") else len(extents)
@@ -63,6 +63,6 @@ def shape(node: Node) -> Converted:
 
 
 @converter("Size", first=1, last=25)
-def size(node: Node) -> Converted:
+def size(node: OnnxNode) -> Converted:
     """The number of elements as an int64 scalar."""
     return Known.of_array(node.output_name(0), np.asarray(math.prod(node.type_of(0).shape), np.int64), i64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tx8ir.core import Op
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.declaration import Elementwise, OnnxOperator
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
@@ -21,7 +21,7 @@ def import_as(op_class: type[Op]) -> None:
     count = len(op_class.definition.operands)
 
     @converter(operator.name, first=operator.first, last=operator.last, attributes=operator.numbers)
-    def convert(node: Node) -> Converted:
+    def convert(node: OnnxNode) -> Converted:
         numbers = {ours: node.float(theirs, usual) for theirs, (ours, usual) in operator.numbers.items()}
         return op_class(*(node.operand(index) for index in range(count)), **numbers, **operator.fixed)
 

@@ -6,19 +6,19 @@ from typing import Literal
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
 @converter("MatMul", first=1, last=13)
-def matmul(node: Node) -> Converted:
+def matmul(node: OnnxNode) -> Converted:
     """Matrix product over the last two axes, NumPy's rules for vectors and batches."""
     return pd.matmul(node.operand(0), node.operand(1))
 
 
 @converter("Gemm", first=7, last=13, attributes=("alpha", "beta", "transA", "transB"))
-def gemm(node: Node) -> Converted:
+def gemm(node: OnnxNode) -> Converted:
     """Alpha A' B' + beta C; C broadcasts to the product."""
     for index in (0, 1):
         if node.type_of(index).rank != 2:
@@ -51,7 +51,7 @@ class _Window:
         pads: top, bottom, left, right, `auto_pad` resolved.
     """
 
-    def __init__(self, node: Node, kernel: tuple[int, ...]) -> None:
+    def __init__(self, node: OnnxNode, kernel: tuple[int, ...]) -> None:
         image = node.type_of(0)
         self.axes = image.rank - 2
         if self.axes not in (1, 2):
@@ -96,14 +96,14 @@ class _Window:
         return tuple(begin), tuple(end)
 
     def rest(self, axis: int) -> int:
-        """Cells of the padded image behind the last whole window."""
+        """Cells of the padded image after the last whole window."""
         low, high = self.pads[2 * axis : 2 * axis + 2]
         return (self.space[axis] + low + high - self.reach(axis)) % self.strides[axis]
 
     def windows_over_the_end(self) -> dict[int, int]:
         """The axes where rounding up adds a window, with the cells by which it hangs over the padded image.
 
-        A window that would start behind the image and its leading padding does not count (ONNX, as PyTorch).
+        A window that would start after the image and its leading padding does not count (ONNX, as PyTorch).
         """
         over: dict[int, int] = {}
         for axis in range(2):
@@ -114,7 +114,7 @@ class _Window:
                 over[axis] = missing
         return over
 
-    def image(self, node: Node) -> Value | Operation:
+    def image(self, node: OnnxNode) -> Value | Operation:
         """The input as [N, C, H, W]."""
         x, shape = node.operand(0), node.type_of(0).shape
         return x if self.axes == 2 else pd.reshape(x, shape=(*shape[:2], 1, shape[2]))
@@ -125,7 +125,7 @@ class _Window:
 
 
 @converter("Conv", first=1, last=22, attributes=(*_WINDOW, "group"))
-def conv(node: Node) -> Converted:
+def conv(node: OnnxNode) -> Converted:
     """Convolution of [N, C, W] or [N, C, H, W] with an optional bias per output channel."""
     weight = node.type_of(1)
     kernel = node.ints("kernel_shape", weight.shape[2:])
@@ -151,7 +151,7 @@ def conv(node: Node) -> Converted:
     return window.result(out)
 
 
-def _pool(node: Node, function: Literal["max", "avg"], exclusive: bool) -> Operation:
+def _pool(node: OnnxNode, function: Literal["max", "avg"], exclusive: bool) -> Operation:
     window = _Window(node, node.ints("kernel_shape"))
     if any(dilation != 1 for dilation in window.dilations):
         raise node.error(f"attribute dilations is {list(node.ints('dilations'))}; supported is 1 on every axis")
@@ -176,12 +176,12 @@ def _pool(node: Node, function: Literal["max", "avg"], exclusive: bool) -> Opera
 
 
 @converter("MaxPool", first=1, last=22, attributes=(*_WINDOW, "ceil_mode", "storage_order"))
-def max_pool(node: Node) -> Converted:
+def max_pool(node: OnnxNode) -> Converted:
     """Largest element under a window; `storage_order` concerns the second output, which is not supported."""
     return _pool(node, "max", True)
 
 
 @converter("AveragePool", first=7, last=22, attributes=(*_WINDOW, "ceil_mode", "count_include_pad"))
-def average_pool(node: Node) -> Converted:
+def average_pool(node: OnnxNode) -> Converted:
     """Mean under a window; `count_include_pad` counts padding as zeros."""
     return _pool(node, "avg", not node.bool("count_include_pad", False))

@@ -9,11 +9,11 @@ import numpy as np
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import Node, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
-def _reshape(node: Node, shape: Sequence[int]) -> Value | Operation:
+def _reshape(node: OnnxNode, shape: Sequence[int]) -> Value | Operation:
     """The input in a static shape; itself if that is its shape."""
     type_ = node.type_of(0)
     if math.prod(shape) != type_.num_elements:
@@ -26,7 +26,7 @@ def _reshape(node: Node, shape: Sequence[int]) -> Value | Operation:
 
 
 @converter("Reshape", first=1, last=25, attributes=("shape", "allowzero"))
-def reshape(node: Node) -> Converted:
+def reshape(node: OnnxNode) -> Converted:
     """The elements in another shape: -1 is what is left over, 0 copies the input's extent unless `allowzero`."""
     source = node.type_of(0)
     wanted = list(node.ints("shape") if node.version < 5 else node.known_ints(1, "the shape"))
@@ -46,7 +46,7 @@ def reshape(node: Node) -> Converted:
 
 
 @converter("Flatten", first=1, last=25, attributes=("axis",))
-def flatten(node: Node) -> Converted:
+def flatten(node: OnnxNode) -> Converted:
     """The tensor as a matrix: the axes before `axis`, and the rest."""
     shape = node.type_of(0).shape
     axis = node.int("axis", 1)
@@ -56,7 +56,7 @@ def flatten(node: Node) -> Converted:
     return _reshape(node, (math.prod(shape[:axis]), math.prod(shape[axis:])))
 
 
-def _axes(node: Node, *, required: bool) -> tuple[int, ...]:
+def _axes(node: OnnxNode, *, required: bool) -> tuple[int, ...]:
     """The list of axes: an attribute before version 13, an input from there."""
     if node.version < 13:
         return node.ints("axes", None if required else ())
@@ -65,7 +65,7 @@ def _axes(node: Node, *, required: bool) -> tuple[int, ...]:
 
 
 @converter("Squeeze", first=1, last=25, attributes=("axes",))
-def squeeze(node: Node) -> Converted:
+def squeeze(node: OnnxNode) -> Converted:
     """Without the given axes of extent 1, or without all such."""
     shape = node.type_of(0).shape
     axes = node.axes(_axes(node, required=False), len(shape), "the list of axes")
@@ -76,7 +76,7 @@ def squeeze(node: Node) -> Converted:
 
 
 @converter("Unsqueeze", first=1, last=25, attributes=("axes",))
-def unsqueeze(node: Node) -> Converted:
+def unsqueeze(node: OnnxNode) -> Converted:
     """With axes of extent 1 at the given places of the result."""
     shape = list(node.type_of(0).shape)
     given = _axes(node, required=True)
@@ -86,14 +86,14 @@ def unsqueeze(node: Node) -> Converted:
 
 
 @converter("Transpose", first=1, last=25, attributes=("perm",))
-def transpose(node: Node) -> Converted:
+def transpose(node: OnnxNode) -> Converted:
     """Axes in another order; reversed by default."""
     rank = node.type_of(0).rank
     return pd.transpose(node.operand(0), perm=node.ints("perm", tuple(reversed(range(rank))), length=rank))
 
 
 @converter("DepthToSpace", first=1, last=28, attributes=("blocksize", "mode"))
-def depth_to_space(node: Node) -> Converted:
+def depth_to_space(node: OnnxNode) -> Converted:
     """Blocks of channels become blocks of cells."""
     n, c, h, w = _image(node)
     b = node.int("blocksize")
@@ -107,7 +107,7 @@ def depth_to_space(node: Node) -> Converted:
 
 
 @converter("SpaceToDepth", first=1, last=28, attributes=("blocksize", "mode"))
-def space_to_depth(node: Node) -> Converted:
+def space_to_depth(node: OnnxNode) -> Converted:
     """Blocks of cells become blocks of channels; `mode`, from version 28 on, says which come first."""
     n, c, h, w = _image(node)
     b = node.int("blocksize")
@@ -118,7 +118,7 @@ def space_to_depth(node: Node) -> Converted:
     return pd.reshape(split, shape=(n, c * b * b, h // b, w // b))
 
 
-def _image(node: Node) -> tuple[int, int, int, int]:
+def _image(node: OnnxNode) -> tuple[int, int, int, int]:
     shape = node.type_of(0).shape
     if len(shape) != 4 or 0 in shape:
         raise node.error(f"the input is {node.type_of(0)}; expected [N, C, H, W] with elements")
@@ -126,7 +126,7 @@ def _image(node: Node) -> tuple[int, int, int, int]:
 
 
 @converter("Expand", first=8, last=13)
-def expand(node: Node) -> Converted:
+def expand(node: OnnxNode) -> Converted:
     """The tensor broadcast against a shape: each extent is that of the one that is not 1."""
     source, given = node.type_of(0), node.known_ints(1, "the shape")
     try:
@@ -137,7 +137,7 @@ def expand(node: Node) -> Converted:
 
 
 @converter("Tile", first=6, last=13)
-def tile(node: Node) -> Converted:
+def tile(node: OnnxNode) -> Converted:
     """The tensor repeated along each axis."""
     repeats, source = node.known_ints(1, "the list of repeats"), node.type_of(0)
     if len(repeats) != source.rank or min(repeats, default=1) < 1:
@@ -150,7 +150,7 @@ def tile(node: Node) -> Converted:
 
 
 @converter("Concat", first=4, last=13, attributes=("axis",))
-def concat(node: Node) -> Converted:
+def concat(node: OnnxNode) -> Converted:
     """The tensors one after the other."""
     operands = node.operands()
     axis = node.axis("axis", node.type_of(0).rank)
@@ -158,7 +158,7 @@ def concat(node: Node) -> Converted:
 
 
 @converter("Split", first=1, last=18, attributes=("axis", "num_outputs", "split"))
-def split(node: Node) -> Converted:
+def split(node: OnnxNode) -> Converted:
     """The tensor cut into pieces: of given extents, or of equal ones (from version 18 the last may be smaller)."""
     source = node.type_of(0)
     axis = node.axis("axis", source.rank, 0)
@@ -180,7 +180,7 @@ def split(node: Node) -> Converted:
 
 
 @converter("Pad", first=2, last=25, attributes=("mode", "pads", "value"))
-def pad(node: Node) -> Converted:
+def pad(node: OnnxNode) -> Converted:
     """The tensor with a frame of one value; a negative width cuts off instead."""
     source = node.type_of(0)
     node.string("mode", ("constant",), "constant")
@@ -203,7 +203,7 @@ def pad(node: Node) -> Converted:
     return pd.pad(value, paddings=paddings, pad_value=number) if any(paddings) else value
 
 
-def _known_number(node: Node, index: int) -> float | None:
+def _known_number(node: OnnxNode, index: int) -> float | None:
     """The number that an optional input of one element holds, 0 without it; None when only the run tells, or when it
     is an integer that no float is.
     """

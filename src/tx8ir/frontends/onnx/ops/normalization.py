@@ -6,11 +6,11 @@ import math
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
-def _softmax(node: Node, build: type[pd.SoftmaxOp] | None) -> Operation:
+def _softmax(node: OnnxNode, build: type[pd.SoftmaxOp] | None) -> Operation:
     """Softmax, or its logarithm without `build`.
 
     Before version 13 the tensor counted as a matrix, the axes from `axis` on being one; the default was 1, not -1.
@@ -34,19 +34,19 @@ def _log_softmax(x: Value | Operation, axis: int) -> Operation:
 
 
 @converter("Softmax", first=1, last=13, attributes=("axis",))
-def softmax(node: Node) -> Converted:
+def softmax(node: OnnxNode) -> Converted:
     """exp(x) / sum(exp(x))."""
     return _softmax(node, pd.softmax)
 
 
 @converter("LogSoftmax", first=1, last=13, attributes=("axis",))
-def log_softmax(node: Node) -> Converted:
+def log_softmax(node: OnnxNode) -> Converted:
     """X - log(sum(exp(x))), from x less its maximum."""
     return _softmax(node, None)
 
 
 @converter("LayerNormalization", first=17, last=17, attributes=("axis", "epsilon", "stash_type"))
-def layer_normalization(node: Node) -> Converted:
+def layer_normalization(node: OnnxNode) -> Converted:
     """Normalisation over the axes from `axis` on. Scale and bias may broadcast to the normalised shape.
 
     `stash_type` says how mean and deviation are computed inside; one of fp32 is what `pd.layer_norm` evaluates in.
@@ -70,7 +70,7 @@ def layer_normalization(node: Node) -> Converted:
 
 
 @converter("BatchNormalization", first=7, last=15, attributes=("epsilon", "momentum", "spatial", "training_mode"))
-def batch_normalization(node: Node) -> Converted:
+def batch_normalization(node: OnnxNode) -> Converted:
     """Normalisation by given statistics, per channel (axis 1)."""
     if node.bool("training_mode", False) or not node.bool("spatial", True):
         raise node.error("only inference (training_mode 0) with one statistic per channel (spatial 1) is supported")
@@ -79,7 +79,7 @@ def batch_normalization(node: Node) -> Converted:
 
 
 @converter("InstanceNormalization", first=6, last=22, attributes=("epsilon",))
-def instance_normalization(node: Node) -> Converted:
+def instance_normalization(node: OnnxNode) -> Converted:
     """Normalisation of each channel of each image over its spatial axes, then scale and bias per channel."""
     type_ = node.type_of(0)
     if type_.rank < 3:
@@ -91,7 +91,7 @@ def instance_normalization(node: Node) -> Converted:
 
 
 @converter("LpNormalization", first=1, last=22, attributes=("axis", "p"))
-def lp_normalization(node: Node) -> Converted:
+def lp_normalization(node: OnnxNode) -> Converted:
     """X divided by its norm of order 1 or 2 along `axis`."""
     type_ = node.type_of(0)
     axes = (node.axis("axis", type_.rank, -1),)

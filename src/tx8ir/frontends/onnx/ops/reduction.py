@@ -7,13 +7,13 @@ from collections.abc import Callable
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 _ATTRIBUTES = ("axes", "keepdims", "noop_with_empty_axes")
 
 
-def _axes(node: Node, as_input: int) -> tuple[int, ...] | None:
+def _axes(node: OnnxNode, as_input: int) -> tuple[int, ...] | None:
     """The axes to reduce, ascending; None if the node reduces nothing. They are an input from version `as_input`."""
     rank = node.type_of(0).rank
     if node.version >= as_input:
@@ -25,10 +25,10 @@ def _axes(node: Node, as_input: int) -> tuple[int, ...] | None:
     return node.axes(given, rank, "the list of axes") if given else tuple(range(rank))
 
 
-_Reduce = Callable[[Node, "Value | Operation", tuple[int, ...], bool], Operation]
+_Reduce = Callable[[OnnxNode, "Value | Operation", tuple[int, ...], bool], Operation]
 
 
-def _sum(node: Node, x: Value | Operation, axes: tuple[int, ...], keepdim: bool) -> Operation:
+def _sum(node: OnnxNode, x: Value | Operation, axes: tuple[int, ...], keepdim: bool) -> Operation:
     element = node.type_of(0).element
     return pd.sum(x, axis=axes, keepdim=keepdim, dtype=None if element.is_float else element)
 
@@ -43,7 +43,7 @@ def _register(
 ) -> None:
     """Register a reduction; `before` and `after` are applied elementwise."""
 
-    def convert(node: Node) -> Converted:
+    def convert(node: OnnxNode) -> Converted:
         axes = _axes(node, as_input)
         out: Value | Operation = node.operand(0)
         if axes is None:
@@ -70,7 +70,7 @@ _register("ReduceLogSum", 28, 18, _sum, after=pd.log)
 
 
 @converter("ReduceLogSumExp", first=1, last=28, attributes=_ATTRIBUTES)
-def reduce_log_sum_exp(node: Node) -> Converted:
+def reduce_log_sum_exp(node: OnnxNode) -> Converted:
     """The maximum m plus log(sum(exp(x - m))), so that no exponential overflows."""
     axes = _axes(node, 18)
     if not axes:
@@ -82,18 +82,18 @@ def reduce_log_sum_exp(node: Node) -> Converted:
 
 
 @converter("GlobalAveragePool", first=1, last=22)
-def global_average_pool(node: Node) -> Converted:
+def global_average_pool(node: OnnxNode) -> Converted:
     """The mean of each channel, spatial axes kept."""
     return pd.mean(node.operand(0), axis=_spatial(node), keepdim=True)
 
 
 @converter("GlobalMaxPool", first=1, last=22)
-def global_max_pool(node: Node) -> Converted:
+def global_max_pool(node: OnnxNode) -> Converted:
     """The largest element of each channel, spatial axes kept."""
     return pd.max(node.operand(0), axis=_spatial(node), keepdim=True)
 
 
-def _spatial(node: Node) -> tuple[int, ...]:
+def _spatial(node: OnnxNode) -> tuple[int, ...]:
     type_ = node.type_of(0)
     if type_.rank < 3 or math.prod(type_.shape[2:]) == 0:
         raise node.error(f"the input is {type_}; expected [N, C, D1, …] with elements")

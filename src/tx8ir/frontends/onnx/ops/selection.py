@@ -6,12 +6,12 @@ import numpy as np
 
 from tx8ir.core import Operation, Value, i64
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import Node
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
 @converter("Slice", first=1, last=13, attributes=("axes", "starts", "ends"))
-def slice_(node: Node) -> Converted:
+def slice_(node: OnnxNode) -> Converted:
     """A range of each of some axes. A step other than 1 becomes a gather of the places it meets."""
     source = node.type_of(0)
     if node.version < 10:
@@ -59,7 +59,7 @@ def _places(extent: int, start: int, end: int, step: int) -> range:
 
 
 @converter("Gather", first=1, last=13, attributes=("axis",))
-def gather(node: Node) -> Converted:
+def gather(node: OnnxNode) -> Converted:
     """Rows by index. A known index that is one place or a run of places becomes a slice.
 
     Known indices may be negative, as in ONNX; those computed at run time must not be.

@@ -81,7 +81,7 @@ def attribute_values(name: str) -> Mapping[str, tuple[object, ...]]:
 def grow(
     program: Program, at: Operation, name: str, rng: random.Random, material: Material, on: Value | None = None
 ) -> Operation | None:
-    """A new operation of that name in front of `at`, on values of the program and new ones; None when none fits.
+    """A new operation of that name before `at`, on values of the program and new ones; None when none fits.
 
     Args:
         program: what it is part of.

@@ -260,7 +260,7 @@ def add_operation(program: Program, rng: random.Random, material: Material) -> b
 
 
 def repeat_operation(program: Program, rng: random.Random, material: Material) -> bool:
-    """An operation once more, right behind itself or further down; its results are results of the program."""
+    """An operation once more, right after itself or further down; its results are results of the program."""
     op = _some(program, rng, material)
     if op is None or op.regions or op.parent is not program.main.body.blocks[-1]:
         return False

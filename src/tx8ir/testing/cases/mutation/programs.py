@@ -100,7 +100,7 @@ def change_input(program: Program, rng: random.Random, material: Material) -> bo
 
 
 def return_more(program: Program, rng: random.Random, material: Material) -> bool:
-    """A value that is no result becomes one, too."""
+    """A value that is not a result becomes one, too."""
     end = program.main.body.blocks[-1].terminator
     if end is None:
         return False

@@ -63,7 +63,7 @@ def is_tensor(type_: Type) -> bool:
 
 
 def insertion_points(program: Program) -> Iterator[Operation]:
-    """The operations in front of which others may be put: all but functions."""
+    """The operations before which others may be put: all but functions."""
     for function in program.body:
         for op in function.walk():
             if op is not function:
@@ -103,7 +103,7 @@ def set_results(program: Program) -> None:
 
 
 def number(at: Operation, type_: RankedTensor, value: float, rng: random.Random) -> Value:
-    """A constant of that type in front of an operation: a `pd.full`, or the numbers written out.
+    """A constant of that type before an operation: a `pd.full`, or the numbers written out.
 
     Of those that are written out, some have one other number among the elements, as what looks at the first expects
     not.
@@ -129,7 +129,7 @@ def number(at: Operation, type_: RankedTensor, value: float, rng: random.Random)
 
 
 def numbers(at: Operation, type_: RankedTensor, rng: random.Random) -> Value:
-    """A constant of several numbers in front of an operation: drawn ones, special ones among them, or a structure."""
+    """A constant of several numbers before an operation: drawn ones, special ones among them, or a structure."""
     generator = np.random.default_rng(rng.randrange(1 << 30))
     format = type_.element.format
     if rng.random() < 0.4 and type_.rank:
@@ -141,7 +141,7 @@ def numbers(at: Operation, type_: RankedTensor, rng: random.Random) -> Value:
 
 
 def numbers_in(program: Program, at: Operation, type_: RankedTensor, domain: Domain, rng: random.Random) -> Value:
-    """A constant of numbers that belong to a domain, in front of an operation."""
+    """A constant of numbers that belong to a domain, before an operation."""
     shape = tuple(2 if extent < 0 else extent for extent in type_.shape)
     chosen = domain.numbers(-100, 100) or (0,)
     generator = np.random.default_rng(rng.randrange(1 << 30))
@@ -151,7 +151,7 @@ def numbers_in(program: Program, at: Operation, type_: RankedTensor, domain: Dom
 
 
 def variable(program: Program, at: Operation, type_: RankedTensor, rng: random.Random, *, mutable: bool) -> Value:
-    """A read of a variable of that type, mostly a new one, in front of an operation."""
+    """A read of a variable of that type, mostly a new one, before an operation."""
     held = [name for name, v in program.weights.items() if v.type.to_vtensor() is type_.to_vtensor()]
     if held and rng.random() < 0.4:  # the same variable once more
         with Builder.before(at):

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from tx8ir.analysis.forwarding import ForwardingGroup
-from tx8ir.analysis.storage_origin import Place, Places
+from tx8ir.analysis.storage_origin import Places, StorageOrigin
 from tx8ir.core import (
     Block,
     BlockArgument,
@@ -38,12 +38,12 @@ from tx8ir.core.ir.dominance import Dominators
 from tx8ir.core.ir.region_branch import insert_rebuilt, region_branch_around
 from tx8ir.core.opdef.operand_fields import set_operand_ranges, with_operands
 from tx8ir.dialects import builtin, func
-from tx8ir.support.trampoline import Task, run_tasks
+from tx8ir.support.trampoline import Task, run_trampoline
 
 from .copies import inserted, read_before, tensor_before
 
 
-class StorageSsa:
+class PromoteStorage:
     """Rewrites one function, whose `places` are found.
 
     The storage of a root is *plain* when nothing but reads and writes of values uses it: it is then gone altogether,
@@ -80,10 +80,10 @@ class StorageSsa:
         body = self._function.body
         if len(body) > 1:
             children = self._join(body, defined)
-            run_tasks(self._tree(body.block, children))
+            run_trampoline(self._tree(body.block, children))
             self._drop_unused_arguments(body)
         else:
-            run_tasks(self._block(body.block))
+            run_trampoline(self._block(body.block))
         for op in reversed(self._dead):
             op.erase(self._by)
         for block, indices in self._dropped.items():
@@ -285,10 +285,10 @@ class StorageSsa:
                     found = step.view_like.forward(found)[step.index]
         return found
 
-    def _content(self, place: Place, anchor: Operation) -> Value:
-        """What a tensor holds, as a vtensor that is made in front of `anchor` where it is not there yet."""
+    def _content(self, place: StorageOrigin, anchor: Operation) -> Value:
+        """What a tensor holds, as a vtensor that is made before `anchor` where it is not there yet."""
         version = self._versions[place.root]
-        steps: list[Place] = []
+        steps: list[StorageOrigin] = []
         found: Value | None = None
         step = place
         while found is None and step.base is not None:
@@ -350,7 +350,7 @@ class StorageSsa:
             self._use(op)
             return
         root, path = place.root, place.path()
-        bases = [self._content(cast(Place, step.base), op) for step in path]
+        bases = [self._content(cast(StorageOrigin, step.base), op) for step in path]
         update = cast(InPlaceUpdate, op.interface(InPlaceUpdate))
         stored = update.stored()
         if stored is not None:
@@ -370,7 +370,7 @@ class StorageSsa:
             self._overwrite(step, content, before)
         op.erase(self._by)
 
-    def _overwrite(self, step: Place, content: Value, before: Value) -> None:
+    def _overwrite(self, step: StorageOrigin, content: Value, before: Value) -> None:
         """Note what the place of a write holds now; the other pieces of a split are what they were."""
         view = cast(Operation, step.view)
         pieces = self._shown.get(view)

@@ -35,21 +35,21 @@ from tx8ir.core import (
     Value,
     ViewLike,
     at_location,
-    bulk,
     detached,
+    relaxed_gc,
 )
 from tx8ir.core.ir.calls import returns_of
 from tx8ir.core.ir.region_branch import edges_with_ends
 from tx8ir.dialects import builtin, func
 from tx8ir.passes import Pass, register_pass
-from tx8ir.support.trampoline import Task, run_tasks
+from tx8ir.support.trampoline import Task, run_trampoline
 
 from .copies import read_before, tensor_before
 
 
 @register_pass
 @attrs.frozen
-class FoldCopies(Pass):
+class CopyElision(Pass):
     """Removes copies (`to_tensor`, `to_vtensor`) that nothing needs, within and across blocks.
 
     1. A tensor whose storage the function does not write, nor anything it calls, is as good as a value. Reads of it,
@@ -69,10 +69,11 @@ class FoldCopies(Pass):
     `folded` (reads that became values), `retyped` (results and arguments that became vtensors), `removed`.
     """
 
-    name: ClassVar[str] = "fold-copies"
+    name: ClassVar[str] = "copy-elision"
+    aliases: ClassVar[tuple[str, ...]] = ("fold-copies",)  # its name until 0.1; for one release
 
     def run(self, program: Program) -> None:
-        with bulk():
+        with relaxed_gc():
             self._run(program)
 
     def _run(self, program: Program) -> None:
@@ -210,7 +211,7 @@ def _forward(function: func.FuncOp, analysis: AliasAnalysis, by: str) -> int:
     """Replace reads of tensors whose content is known; the number of reads replaced."""
     contents = _Contents(analysis, by)
     for block in function.body.blocks:
-        run_tasks(contents.block(block))
+        run_trampoline(contents.block(block))
         contents.known.clear()
         contents.on_storage.clear()
         contents.undo.clear()
@@ -230,7 +231,7 @@ class _Folding:
         self.folded = 0
         self.retyped = 0
         self.shadows: dict[Value, Value] = {}
-        self.copies: dict[Operation | Block, Operation] = {}  # the last copy put behind each place
+        self.copies: dict[Operation | Block, Operation] = {}  # the last copy put after each place
         self.chosen: set[Value] = set()  # branch results and carried tensors that become vtensors
         self.kept = self._same_outside() if is_called else set[int]()
 
@@ -331,7 +332,7 @@ class _Folding:
         return found
 
     def _place(self, copy: Operation, value: Value) -> None:
-        """Put the copy of a tensor where the tensor comes from, behind the copies put there before."""
+        """Put the copy of a tensor where the tensor comes from, after the copies put there before."""
         source = value.owner
         last = self.copies.get(source, source if isinstance(source, Operation) else None)
         if last is not None and last.parent is not None:
@@ -341,7 +342,7 @@ class _Folding:
         self.copies[source] = copy
 
     def _made(self, value: Value) -> Value:
-        """The shadow of a tensor that is no view."""
+        """The shadow of a tensor that is not a view."""
         op = value.defining_op
         if _comes_from_outside(value):
             with at_location(op.location) if op is not None else nullcontext(), detached():
