@@ -79,7 +79,7 @@ FAST := core dialects interpreter analysis rewriting passes transforms backend/l
 .PHONY: test-fast
 test-fast: $(STAMP)
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=fast \
-		-m "not nightly and not campaign" $(addprefix tests/,$(FAST)) $(PYTEST_ARGS)
+		-m "not nightly and not slow" $(addprefix tests/,$(FAST)) $(PYTEST_ARGS)
 
 .PHONY: test-nightly
 test-nightly: $(STAMP)

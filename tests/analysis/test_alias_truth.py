@@ -143,6 +143,7 @@ def check_programs(examples: int) -> dict[str, int]:
     return seen
 
 
+@pytest.mark.slow
 def test_what_aliases_may_alias_what_writes_may_write_and_what_may_swap_does() -> None:
     seen = check_programs(60)
     assert seen["programs"] > 50

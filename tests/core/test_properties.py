@@ -271,6 +271,7 @@ class TestEquality:
 class TestStrategies:
     """What the strategies guarantee."""
 
+    @pytest.mark.slow
     def test_they_shrink_to_nothing(self):
         program = find(ir.programs(), lambda p: True, settings=QUIET)
         assert str(program) == "module {\n  func.func @main() {\n    return\n  }\n}"
@@ -281,6 +282,7 @@ class TestStrategies:
         program = find(ir.programs(), lambda p: any(op.name == name for op in p.module.walk()), settings=QUIET)
         assert sum(1 for _ in program.module.walk()) <= left
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(
         "wanted",
         ["test.unary", "test.binary", "test.segments", "test.scope", "test.isolated", "test.graph", "test.branch",

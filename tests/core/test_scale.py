@@ -28,6 +28,8 @@ from tx8ir.core import (
 )
 from tx8ir.core.attrs.lexer import Lexer, Source
 
+pytestmark = pytest.mark.slow
+
 DEPTH = 10_000
 WIDTH = 100_000
 TYPE = VTensorType((4,), f32)

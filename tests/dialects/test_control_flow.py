@@ -277,6 +277,7 @@ def test_a_call_outside_of_a_module_is_a_fragment_and_valid() -> None:
     func.call([], callee=SymbolRefAttr("f"), outputs=[]).verify()
 
 
+@pytest.mark.slow
 def test_ten_thousand_functions_that_call_each_other_are_verified_with_one_table(monkeypatch) -> None:
     program, tables = chain(10_000), []
     check = func.CallOp.verify_symbols

@@ -139,6 +139,7 @@ def test_blocks_and_regions_mix():
     assert evaluate(program, {"arg0": np.float32(5.5)})["result0"] == 0.5
 
 
+@pytest.mark.slow
 def test_a_nest_of_ten_thousand_ifs_that_all_capture_from_the_top():
     program = Program.empty()
     with Builder.at_end(program.body):
@@ -213,6 +214,7 @@ def test_a_branch_must_give_its_block_what_it_takes():
         evaluate(program, {})
 
 
+@pytest.mark.slow
 def test_a_chain_of_ten_thousand_functions_is_evaluated() -> None:
     """Calls find their functions in one table, and do not nest in Python."""
     program, kind = Program.empty(), VTensorType((2,), f32)

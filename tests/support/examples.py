@@ -7,5 +7,5 @@ import pytest
 
 def with_examples(every_day: int = 25, at_night: int = 5000) -> pytest.MarkDecorator:
     """Gives a test the argument `examples`: few every day, many at night; `make test-fast` leaves the test out."""
-    few = pytest.param(every_day, marks=pytest.mark.campaign)
+    few = pytest.param(every_day, marks=pytest.mark.slow)
     return pytest.mark.parametrize("examples", [few, pytest.param(at_night, marks=pytest.mark.nightly)])

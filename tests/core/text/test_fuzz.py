@@ -140,6 +140,7 @@ def test_a_caller_deep_in_the_stack_gets_a_parse_error():
         deep(sys.getrecursionlimit() - used - 120)
 
 
+@pytest.mark.slow
 def test_mutants_of_all_golden_programs_end_in_a_diagnostic():
     assert list(run_campaign(iter(range(3_000)), 0, draw_text, check_text)) == []
 

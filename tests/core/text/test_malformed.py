@@ -16,6 +16,7 @@ LONGEST = "!pd.vtensor<9223372036854775807xf32>"
 BUILT_BY = {dialect.name: sorted(dialect.ops) for dialect in full_context()}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", BUILT_BY)
 def test_every_operation_with_wrong_parts_is_refused_or_right(dialect):
     draws = malformed_ops()

@@ -95,6 +95,7 @@ def test_what_is_no_symbol_keeps_what_it_refers_to(run) -> None:
     assert {"ping", "pong"} <= set(functions(program))
 
 
+@pytest.mark.slow
 def test_ten_thousand_functions_in_a_chain() -> None:
     link = '  func.func @f{i}() {{\n    "func.call"() {{callee = @f{j}}} : () -> ()\n    return\n  }}\n'
     chain = "".join(link.format(i=i, j=i + 1) for i in range(10_000))

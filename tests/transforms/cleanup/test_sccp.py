@@ -294,6 +294,7 @@ def chain_of_blocks(count: int) -> Program:
     return program
 
 
+@pytest.mark.slow
 def test_ten_thousand_blocks() -> None:
     program = chain_of_blocks(10_000)
     propagation = Sccp()

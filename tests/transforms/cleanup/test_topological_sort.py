@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,6 +89,7 @@ def test_what_a_region_uses_stands_before_it(build, run, names) -> None:
     assert names(program) == ["pd.exp", "scf.if", "pd.abs", "pd.add"]
 
 
+@pytest.mark.slow
 def test_a_nest_of_3000_regions_that_all_use_an_outer_value_is_sorted(build, run, names) -> None:
     def body(c: Any, x: Any) -> Any:
         late, used = pd.abs(x).out, pd.exp(x).out

@@ -190,6 +190,7 @@ def test_a_chain_of_three_thousand_functions_becomes_one() -> None:
     assert names(program) == ["func.func", "pd.relu", "func.return"]
 
 
+@pytest.mark.slow
 def test_calls_in_one_block_become_ten_thousand_blocks() -> None:
     body = "".join(f'%{i + 1} = "func.call"(%{i}, %c) {{callee = @choose}} : ({T}, {C}) -> {T}\n' for i in range(3333))
     program = parse(
@@ -202,6 +203,7 @@ def test_calls_in_one_block_become_ten_thousand_blocks() -> None:
     assert len(program.main.body) == 10_000
 
 
+@pytest.mark.slow
 def test_functions_that_call_the_next_one_twice_do_not_explode() -> None:
     links = [
         f"f{i}:" + call("%0", f"f{i + 1}") + call("%1", f"f{i + 1}", "%0") + f"return %1 : {T}" for i in range(200)

@@ -351,6 +351,7 @@ def _timed(program: Program, limit: float) -> dict[str, int]:
     return dict(simplify.statistics)
 
 
+@pytest.mark.slow
 def test_ten_thousand_blocks_become_one() -> None:
     def fill(new: Callable[..., Block], c: Value, x: Value) -> None:
         value: Value = x
@@ -375,6 +376,7 @@ def test_ten_thousand_blocks_become_one() -> None:
     assert counted["merged"] == 3333
 
 
+@pytest.mark.slow
 def test_ten_thousand_blocks_that_merge_or_go() -> None:
     def fill(new: Callable[..., Block], x: Value) -> None:
         block = x.owner

@@ -307,6 +307,7 @@ def test_independent_parts_of_one_result_are_groups(build, body: Any, groups: in
     assert check(program).passed
 
 
+@pytest.mark.slow
 @settings(max_examples=12)
 @given(data=st.data())
 def test_fusions_that_broadcast_compute_on_the_chip(data: st.DataObject) -> None:
@@ -328,6 +329,7 @@ def test_rows_and_columns_are_broadcast_in_front_of_the_group(build) -> None:
     assert check(program).passed
 
 
+@pytest.mark.slow
 def test_gpt2_gives_the_same_numbers_in_fewer_cycles() -> None:
     data = np.load(MODELS / "gpt2" / "data.npz")
     program = tx8ir.frontends.onnx.load(MODELS / "gpt2" / "model.onnx")

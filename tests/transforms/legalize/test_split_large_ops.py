@@ -286,6 +286,7 @@ def test_the_text_before_and_after(run, golden) -> None:
     golden(f"// before\n{before}\n\n// {name}\n{program}", "transforms/split-large-ops.mlir")
 
 
+@pytest.mark.slow
 def test_the_chip_agrees(build, run) -> None:
     def body(x: Value, w: Value, v: Value) -> Any:
         y = pd.conv2d(x, w, paddings=(1, 1))

@@ -289,6 +289,7 @@ def test_a_deep_sum_of_layers_is_nearer_than_in_the_narrow_format(build) -> None
     assert mixed < narrow / 2 < largest
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("network", "bound"), [("gpt2", 3e-2), ("resnet18", 8e-2)])
 def test_networks_within_the_bounds_of_bf16_on_the_chip(network: str, bound: float) -> None:
     data = np.load(MODELS / network / "data.npz")

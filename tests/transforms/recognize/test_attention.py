@@ -39,6 +39,7 @@ def only(program: Program) -> pd.ScaledDotProductAttentionOp:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mask", ["none", "bias", "visible"])
 @pytest.mark.parametrize("nan_to_zero", [False, True])
 def test_every_form_becomes_one_operation(build, run, names, assert_same, mask: str, nan_to_zero: bool) -> None:
@@ -102,6 +103,7 @@ def test_the_text_before_and_after(run, golden, assert_same) -> None:
     assert str(program) == after
 
 
+@pytest.mark.slow
 def test_a_model_is_recognised(run, cycles) -> None:
     """What `torch.onnx` makes of gpt2: two layers, each with attention, a gelu and layer norms already in one piece."""
     program = onnx.load(GPT2)

@@ -59,6 +59,7 @@ def test_only_vtensors_are_left(name: str) -> None:
     assert not left
 
 
+@pytest.mark.slow
 def test_branches_ten_thousand_deep() -> None:
     program = BENCHMARK.program_of(BENCHMARK.nest, 30_000)
     AliasAnalysis(program)
