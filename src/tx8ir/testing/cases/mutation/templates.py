@@ -2,6 +2,7 @@
 
 - `flow`: branches, loops, blocks, calls
 - `accesses`: reads and writes at any nesting
+- `constants`: operations on constants
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from tx8ir.dialects import func
 
 from . import flow
 from .accesses import accesses
+from .constants import constant_expressions
 from .draft import Draft
 from .fitting import Material
 from .values import set_results
@@ -34,6 +36,7 @@ _TEMPLATES: Final[tuple[tuple[Template, frozenset[str]], ...]] = (
     (flow.chain_of_blocks, frozenset({"cf.br"})),
     (flow.loop_of_blocks, frozenset({"cf.br", "cf.cond_br"})),
     (flow.calls, frozenset({"func.call", "func.func"})),
+    (constant_expressions, frozenset({"builtin.constant", "pd.full"})),
     (accesses, frozenset({"scf.if", "scf.while", "func.call"})),
 )
 """Each template, and the operations that a pass names for which it is made."""
