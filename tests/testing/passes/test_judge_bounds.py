@@ -255,6 +255,14 @@ def test_a_pass_over_formats_may_take_it_that_sums_fit() -> None:
     assert check(program, "convert-dtype", inputs={"arg0": np.int32([2**30, 1])}).passed
 
 
+def test_a_pass_over_formats_may_take_it_that_nothing_wraps() -> None:
+    text = """module { func.func @main(%0: !pd.vtensor<ui64>, %1: !pd.vtensor<ui64>) -> !pd.vtensor<ui64> {
+        %2 = "pd.subtract"(%0, %1) : (!pd.vtensor<ui64>, !pd.vtensor<ui64>) -> !pd.vtensor<ui64>
+        return %2 : !pd.vtensor<ui64> } }"""
+    inputs = {"arg0": np.array(0, np.uint64), "arg1": np.array(1, np.uint64)}
+    assert check(tx8ir.parse(text), "convert-dtype", inputs=inputs).passed
+
+
 def test_where_a_sum_cancels_a_reciprocal_may_be_infinite() -> None:
     text = """module { func.func @main(%0: !pd.vtensor<2x4xf64>) -> !pd.vtensor<2x2xf64> {
         %1 = "pd.matmul"(%0, %0) {transpose_x = false, transpose_y = true} :

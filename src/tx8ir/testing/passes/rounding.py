@@ -154,7 +154,8 @@ def exceeds(
     def compute(op: Operation, compute: Callable[..., Any], given: Sequence[RuntimeValue]) -> Any:
         nonlocal found
         computed = compute(*given)
-        found = found or any(isinstance(v, np.ndarray) and not is_inside(v, elements) for v in _each(op, computed))
+        arrays = [np.asarray(v) for v in _each(op, computed) if isinstance(v, np.ndarray | np.generic)]
+        found = found or not all(is_inside(array, elements) for array in arrays)
         return computed
 
     observe(program, inputs, "fp64", max_steps=max_steps, computer=compute)
