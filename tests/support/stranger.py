@@ -256,7 +256,7 @@ class CountEvaluate(Model[CountOp], Evaluate):
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
         bound, *carried = operands
         for number in range(int(array_of(bound).item())):
-            carried = list((yield Enter(self.op.body.block, [np.array(number), *carried])))
+            carried = list((yield Enter(self.op.body.block, [np.array(number, np.int32), *carried])))
         return carried
 
 

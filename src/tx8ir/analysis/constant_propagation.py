@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import attrs
@@ -29,7 +29,7 @@ from tx8ir.core.ir.interfaces import operation_of
 from tx8ir.core.ir.region_branch import region_branch_around
 
 from .constants import constant_type, evaluate_constants, is_constant, is_evaluable, read_constant
-from .control_flow import deciding_operands
+from .control_flow import deciding_operands, unforwarded
 from .effects import mutable_parameters
 from .symbols import is_public, referenced_symbols
 
@@ -159,11 +159,10 @@ class ConstantPropagation:
             self._give_up(block.args)
             self._enter(block)
 
-    def _constants(self, op: Operation) -> list[DenseAttr | None] | None:
-        """For each operand of `op` that decides where control goes the constant that it is; None if one is unknown."""
-        operands = op.operands
+    def _constants(self, operands: Sequence[Value], deciding: Sequence[int]) -> list[DenseAttr | None] | None:
+        """For each operand that decides where control goes the constant that it is; None if one is not known yet."""
         constants: list[DenseAttr | None] = [None] * len(operands)
-        for index in deciding_operands(op):
+        for index in deciding:
             value = operands[index]
             if value not in self.known:
                 return None
@@ -186,7 +185,7 @@ class ConstantPropagation:
         if branch is None:
             self._enter_unknown(op.successors)
             return
-        constants = self._constants(op)
+        constants = self._constants(op.operands, deciding_operands(op))
         for index in branch.possible_successors(constants) if constants is not None else ():
             block = op.successors[index]
             self._enter(block)
@@ -199,11 +198,14 @@ class ConstantPropagation:
 
     def _take_edges(self, op: Operation, branch: RegionBranch, source: Region | None) -> None:
         """Learn where control may go from a source, with the operands of `op`."""
-        constants = self._constants(op)
-        if constants is None:
-            return
         operands = op.operands
-        edges = list(branch.possible_edges(source, constants))
+        edges = list(branch.region_edges(source))
+        deciding = unforwarded(range(len(operands)), edges)
+        if deciding:
+            constants = self._constants(operands, deciding)
+            if constants is None:
+                return
+            edges = list(branch.possible_edges(source, constants))
         left_out: set[Region] = set()
         while edges:
             target, forwarded, inputs = edges.pop()

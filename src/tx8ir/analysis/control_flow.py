@@ -123,13 +123,24 @@ def _chain(entered: Sequence[Region], edges: Mapping[Region, Sequence[Region]]) 
 def is_choice(op: Operation) -> bool:
     """Whether control enters at most one region of `op`, once, and then leaves."""
     branch = op.interface(RegionBranch) if op.regions else None
-    return branch is not None and all(e.target is None for region in op.regions for e in branch.region_edges(region))
+    if branch is None:
+        return False
+    for region in op.regions:
+        for edge in branch.region_edges(region):
+            if edge.target is not None:
+                return False
+    return True
 
 
 def is_loop(op: Operation) -> bool:
     """Whether control may enter a region of `op` again and again."""
-    branch = op.interface(RegionBranch) if op.regions else None
-    return branch is not None and any(entry.heads_cycle for entry in region_order(branch))
+    regions = op.regions
+    branch = op.interface(RegionBranch) if regions else None
+    if branch is None:
+        return False
+    if is_choice(op):
+        return False
+    return len(regions) == 1 or any(entry.heads_cycle for entry in region_order(branch))
 
 
 @attrs.frozen

@@ -18,8 +18,8 @@ Source = tuple[Region | None, range]
 class ForwardingGroup:
     """Lists of values of one length: what is forwarded, and what it becomes. A value goes from or comes to all of them.
 
-    An `scf.while` has two groups: what it carries (its operands, the arguments of `before`, what `after` yields), and
-    what is passed on (by `scf.condition`, to the arguments of `after` and the results).
+    A while loop has two groups: what it carries (its operands, the arguments of `before`, what `after` yields), and
+    what is passed on (by the end of `before`, to the arguments of `after` and the results).
 
     Attributes:
         sources: the operands that are forwarded.
@@ -55,15 +55,17 @@ def forwarding_groups(branch: RegionBranch) -> list[ForwardingGroup] | None:
             if target is not None and not takes.setdefault(target, True):
                 return None
             key = (source, forwarded)
-            joined = ForwardingGroup({key: None}, {target: inputs})
-            others: list[ForwardingGroup] = []
-            for group in groups:
-                if key in group.sources or target in group.targets:
-                    joined.sources.update(group.sources)
-                    joined.targets.update(group.targets)
-                else:
-                    others.append(group)
-            groups = [*others, joined]
+            found = [group for group in groups if target in group.targets or key in group.sources]
+            if not found:
+                groups.append(ForwardingGroup({key: None}, {target: inputs}))
+                continue
+            joined = found[0]
+            joined.sources[key] = None
+            joined.targets[target] = inputs
+            for group in found[1:]:
+                joined.sources.update(group.sources)
+                joined.targets.update(group.targets)
+                groups.remove(group)
     return groups
 
 

@@ -69,21 +69,22 @@ class LoopInvariantMotion(OperationPass):
     aliases: ClassVar[tuple[str, ...]] = ("licm",)
 
     def run_on(self, root: Operation, program: Program) -> None:
-        loops = sum(is_loop(op) for op in root.walk())
-        while loops and self._round(root, program) and loops > 1:
+        has_loops = any(is_loop(op) for op in root.walk() if op.regions)
+        while has_loops and self._round(root, program):
             self.analyses.invalidate(within=root)
 
     def _round(self, root: Operation, program: Program) -> bool:
-        """All loops once; whether values went, so that loops inside others may start with one that they yield."""
+        """All loops once; whether there are several and values went: loops inside others may start with such ones."""
         before = self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0)
         surroundings = _Surroundings(self, program)
         surroundings.scan(root)
+        several = len(surroundings.loops) > 1
         for op in surroundings.inner_first:
             around = op
             if op in surroundings.loops:
                 around = _Motion(self, surroundings, op).run()
             surroundings.facts[around] = surroundings.summary(around)
-        return self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0) > before
+        return several and self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0) > before
 
 
 @attrs.frozen
@@ -192,7 +193,7 @@ class _Surroundings:
         moves = all(facts.movable or one.has_trait(Terminator) for one, facts in zip(inner, inside, strict=True))
         return _Facts(
             movable=is_structured and not kept and moves,
-            fallible=_may_not_end(op) or any(facts.fallible for facts in inside),
+            fallible=(op in self.loops and _may_not_end(op)) or any(facts.fallible for facts in inside),
             reads=frozenset[int]().union(*(facts.reads for facts in inside)),
             writes=frozenset[int]().union(*(facts.writes for facts in inside)),
             opaque=not is_structured or any(facts.opaque for facts in inside),
@@ -220,8 +221,7 @@ def _holds_tensors(kind: Type) -> bool:
 
 
 def _may_not_end(op: Operation) -> bool:
-    if not is_loop(op):
-        return False
+    """Whether a loop may run for ever."""
     loop = op.interface(LoopLike)
     return loop is None or not loop.always_ends()
 
@@ -239,6 +239,7 @@ class _Motion:
         self.blocks = {block for region in loop.regions for block in region.blocks}
         inside = surroundings.summary(loop)
         self.writes, self.opaque = inside.writes, inside.opaque
+        self.copied: dict[Value, Value | None] | None = None  # by argument or result: the value that it always is
 
     def run(self) -> Operation:
         """Change the loop; what stands in its place now."""
@@ -264,13 +265,15 @@ class _Motion:
         if made is not loop:
             surroundings.renamed.update(zip(left, made.results, strict=True))
             surroundings.captures[made] = surroundings.captures.pop(loop, [])
+            surroundings.loops.add(made)
         return made
 
     def _replace(self, inputs: Sequence[Value], replaced: set[Value]) -> None:
         """Use what is the same in every round, and comes from outside, in place of arguments or results."""
-        found = _copied(incoming_values(self.branch)) if inputs else {}
+        if inputs and self.copied is None:
+            self.copied = _copied(incoming_values(self.branch))
         for value in inputs:
-            source = found.get(value)
+            source = self.copied.get(value) if self.copied is not None else None
             if source is not None and source.parent_block not in self.blocks:
                 self.surroundings.renamed[value] = source
                 self.surroundings.captures[self.loop].append(source)

@@ -35,7 +35,7 @@ from tx8ir.core import (
     at_location,
 )
 from tx8ir.core.ir.dominance import Dominators
-from tx8ir.core.ir.region_branch import insert_rebuilt, region_branch_around
+from tx8ir.core.ir.region_branch import insert_rebuilt
 from tx8ir.core.opdef.operand_fields import set_operand_ranges, with_operands
 from tx8ir.dialects import builtin, func
 from tx8ir.support.trampoline import Task, run_trampoline
@@ -229,8 +229,8 @@ class PromoteStorage:
 
     # -- operations ----------------------------------------------------------------------------------------------------
 
-    def _block(self, block: Block) -> Task:
-        """Rewrite the operations of a block, but not a branch that ends it."""
+    def _block(self, block: Block, end: Operation | None = None) -> Task:
+        """Rewrite the operations of a block, but not a branch that ends it, nor the `end` of a region."""
         for argument in block.args:
             if argument in self._owned:
                 self._set(argument, argument)
@@ -250,7 +250,7 @@ class PromoteStorage:
                         self._use(inner)
             elif InPlaceUpdate in cls.info.interfaces:
                 self._write(op)
-            elif not op.successors and region_branch_around(op) is None:
+            elif op is not end and not op.successors:
                 if op.op_operands and owner(op.operands[0]) is not None and op.interface(ViewLike) is not None:
                     self._dead.append(op)
                     continue
@@ -428,8 +428,9 @@ class PromoteStorage:
                     self._drop(block, [*range(first), *(first + index for index in indices)])
                     for root in roots:
                         self._set(root, block.add_argument(self._type(root)))
-                yield self._block(block)
-                self._finish(cast(Operation, block.last_op), forwarded.get(region, ()), roots)
+                end = cast(Operation, block.last_op)
+                yield self._block(block, end)
+                self._finish(end, forwarded.get(region, ()), roots)
                 self._back_to(mark)
         width, indices = taken[None]
         first = len(op.results) - width
