@@ -61,7 +61,7 @@ def networks() -> Iterator[str]:
     for network in NETWORKS:
         data = np.load(MODELS / network / "data.npz")
         reference = data["ref64_0"]
-        for dtype in ("float32", "bfloat16"):
+        for dtype in ("f32", "bf16"):
             for passes in ("required", "full"):
                 options = CompileOptions(dtype=dtype, opt_graph=passes)
                 executable = tx8ir.compile(load(network), options=options, keep_stages=True)

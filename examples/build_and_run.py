@@ -41,8 +41,8 @@ def perceptron(batch: int, sizes: list[int]) -> Program:
 
 program = perceptron(batch=32, sizes=[128, 256, 256, 10])
 x = np.random.default_rng(1).standard_normal((32, 128)).astype(np.float32)
-exact = evaluate(program, {"x": x}, "fp64")["y"]
-for dtype in ("float32", "bfloat16"):
+exact = evaluate(program, {"x": x}, "f64")["y"]
+for dtype in ("f32", "bf16"):
     executable = tx8ir.compile(program, options=tx8ir.CompileOptions(dtype=dtype))
     y = executable.run(x=x)["y"]
     print(f"--- {dtype}: largest error {np.abs(y - exact).max() / np.abs(exact).max():.1e} of the largest output\n")

@@ -14,7 +14,7 @@ for model in ("resnet18", "gpt2"):
     data = np.load(f"{folder}/data.npz")
     inputs = {name.removeprefix("in_"): data[name] for name in data.files if name.startswith("in_")}
     exact = data["ref64_0"]
-    for dtype in ("float32", "bfloat16", "float16"):
+    for dtype in ("f32", "bf16", "f16"):
         executable = tx8ir.compile(program, options=tx8ir.CompileOptions(dtype=dtype))
         (output,) = executable.run(inputs).values()
         error = np.abs(output - exact).max() / np.abs(exact).max()

@@ -16,7 +16,7 @@ import pytest
 import tx8ir
 from tx8ir.backend.set_target import target_with
 from tx8ir.compiler import CompileOptions, Dtype, lower, pipeline
-from tx8ir.core import IrError
+from tx8ir.core import IrError, bf16
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable, _checksum
 from tx8ir.passes import PassManager
@@ -162,8 +162,20 @@ def test_an_output_that_is_no_tensor_cannot_be_compiled() -> None:
 
 
 def test_an_unknown_dtype_is_refused() -> None:
-    with pytest.raises(ValueError, match="dtype"):
-        CompileOptions(dtype="int8")  # pyright: ignore[reportArgumentType]
+    for dtype in ("int8", "fp8", np.int8):
+        with pytest.raises(ValueError, match=r"dtype is .*; expected one of f32, bf16, f16$"):
+            CompileOptions(dtype=dtype)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "meant"),
+    [
+        *(("f32", "f32"), ("fp32", "f32"), ("float32", "f32"), (np.float32, "f32"), (np.dtype("float16"), "f16")),
+        *(("bfloat16", "bf16"), (bf16, "bf16"), (bf16.dtype, "bf16"), (None, None)),
+    ],
+)
+def test_a_dtype_has_one_spelling_and_is_understood_in_others(dtype: Any, meant: str | None) -> None:
+    assert CompileOptions(dtype=dtype).dtype == meant
 
 
 # --- the target
@@ -338,7 +350,7 @@ def test_a_folder_that_is_none_is_refused(
 # --- the check against the interpreter
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "f16"])
 def test_check_compiles_runs_and_compares(dtype: Dtype) -> None:
     result = check(tx8ir.parse(ADD_RELU), options=CompileOptions(dtype=dtype))
     assert result.passed, str(result)

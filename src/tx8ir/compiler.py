@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Mapping
-from typing import Final, Literal, Protocol
+from typing import Final, Literal, Protocol, cast
 
 import attrs
 
@@ -15,7 +14,7 @@ from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
 from tx8ir.backend.schedule.annotations import read_spm_bytes
 from tx8ir.backend.search import shard_and_split
-from tx8ir.core import IrError, Program, RankedTensor
+from tx8ir.core import ElementLike, IrError, Program, RankedTensor, bf16, element_type, f16, f32
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
 from tx8ir.passes import Pass, PassManager, find_pass
@@ -24,11 +23,12 @@ from tx8ir.signature import Signature
 from tx8ir.target.chip import Target
 from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 
-Dtype = Literal["float32", "bfloat16", "float16"]
+Dtype = Literal["f32", "bf16", "f16"]
 GraphPasses = Literal["full", "required"]
 Grouping = Literal["fused", "single"]
 
-_ELEMENT_OF_DTYPE: Final[Mapping[str, str]] = {"float32": "f32", "bfloat16": "bf16", "float16": "f16"}
+DTYPES: Final = (f32, bf16, f16)
+"""The formats that floating-point values can be computed in."""
 # Importing passes registers them.
 _PASSES: Final = (
     transforms,
@@ -44,11 +44,16 @@ _PASSES: Final = (
 )
 
 
+def _dtype(given: ElementLike | None) -> Dtype | None:
+    return None if given is None else cast("Dtype", str(element_type(given, DTYPES, what="dtype")))
+
+
 @attrs.frozen
 class CompileOptions:
     """How to compile.
 
-    dtype: format of the floating-point computation; None keeps the formats of the program. Integers of 64 bits always
+    dtype: format of the floating-point computation, "f32", "bf16" or "f16", or what `core.element_type` takes for one
+        of them; None keeps the formats of the program. Integers of 64 bits always
         become 32 bits wide, with a range check of constants, of the inputs of every run, and on the chip of what is
         cast to them.
     opt_graph: "full" runs every pass of `transforms.preparation`; "required" only those that bring programs into a form
@@ -57,9 +62,7 @@ class CompileOptions:
         SPM; "single" leaves one operation per group.
     """
 
-    dtype: Dtype | None = attrs.field(
-        default=None, validator=attrs.validators.optional(attrs.validators.in_(_ELEMENT_OF_DTYPE))
-    )
+    dtype: Dtype | None = attrs.field(default=None, converter=_dtype)
     opt_graph: GraphPasses = attrs.field(default="full", validator=attrs.validators.in_(("full", "required")))
     opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
 
@@ -116,7 +119,7 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
         kind = find_pass(name)  # None: a pipeline
         taken = [OPTIONS[name]] if name in OPTIONS else []
         if options.dtype is not None and kind is not None and "dtype" in attrs.fields_dict(kind):
-            taken.append(f"dtype={_ELEMENT_OF_DTYPE[options.dtype]}")
+            taken.append(f"dtype={options.dtype}")
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
     return PassManager.parse(",".join(texts))
 

@@ -280,5 +280,5 @@ def test_check_of_a_saved_executable_needs_its_model(run: Run, model: Path, tmp_
 def test_an_unknown_dtype(run: Run, model: Path) -> None:
     result = run("run", model, "--dtype", "int8")
     assert result.exit_code == 2
-    for text in ("int8", "fp32", "bf16", "fp16"):
+    for text in ("int8", "f32", "bf16", "f16"):
         assert text in result.stderr

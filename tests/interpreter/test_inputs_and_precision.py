@@ -147,7 +147,7 @@ def test_the_observer_sees_every_operation_in_the_working_precision():
 
 
 def test_an_unknown_precision_is_refused():
-    with pytest.raises(ValueError, match="precision is 'fp32'; expected 'native' or 'fp64'"):
+    with pytest.raises(ValueError, match="precision is 'fp32'; expected 'native' or 'f64'"):
         Interpreter(identity("!pd.vtensor<1xf32>"), "fp32")
 
 

@@ -17,7 +17,8 @@ from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_t
 from tx8ir.cli.data import load_program, read_data, write_data
 from tx8ir.cli.fuzz import fuzz
 from tx8ir.cli.opt import opt
-from tx8ir.compiler import CompileOptions, Dtype, compile, lower
+from tx8ir.compiler import DTYPES, CompileOptions, compile, lower
+from tx8ir.core import element_type
 from tx8ir.executable import Executable
 from tx8ir.reports import Report
 from tx8ir.signature import InputError
@@ -34,14 +35,6 @@ app = typer.Typer(
 )
 
 
-class DtypeOption(enum.Enum):
-    """Values of ``--dtype``."""
-
-    FP32 = "fp32"
-    BF16 = "bf16"
-    FP16 = "fp16"
-
-
 class ProfileOption(enum.Enum):
     """Values of ``--profile``."""
 
@@ -49,17 +42,24 @@ class ProfileOption(enum.Enum):
     BOARD = "board"
 
 
-_DTYPES: dict[DtypeOption, Dtype] = {
-    DtypeOption.FP32: "float32",
-    DtypeOption.BF16: "bfloat16",
-    DtypeOption.FP16: "float16",
-}
+def _dtype(given: str) -> str:
+    try:
+        return str(element_type(given, DTYPES, what="the format"))
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+
 
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="an ONNX file, IR text (.mlir), or a saved program's folder")
 ]
 DtypeArgument = Annotated[
-    DtypeOption | None, typer.Option("--dtype", help="floating-point format to compute in; default: the model's own")
+    str | None,
+    typer.Option(
+        "--dtype",
+        parser=_dtype,
+        metavar="|".join(map(str, DTYPES)),
+        help="floating-point format to compute in; default: the model's own",
+    ),
 ]
 Profile = Annotated[
     ProfileOption | None,
@@ -123,7 +123,7 @@ def run(
                 f"{model} is an executable: --dtype, --profile and --check need the model it was compiled from"
             )
         program = None if saved else load_program(model)
-        options = _compile_options(dtype)
+        options = CompileOptions(dtype=dtype)
         if program is None:
             executable = Executable.load(model)
         else:
@@ -160,7 +160,7 @@ def compile_command(
     """Compile MODEL and save the executable into DIR, which ``tx8ir run DIR`` runs."""
     progress = StageProgress()
     with user_errors(progress):
-        executable = compile(load_program(model), _target(profile), _compile_options(dtype), progress=progress)
+        executable = compile(load_program(model), _target(profile), CompileOptions(dtype=dtype), progress=progress)
         executable.save(output)
         _print_report(executable.report, verbose=verbose)
 
@@ -177,16 +177,12 @@ def print_command(
     with user_errors(StageProgress()):
         program = load_program(model)
         if after is not None:
-            program = lower(program, _compile_options(dtype), through=after)
+            program = lower(program, CompileOptions(dtype=dtype), through=after)
         print(program)
 
 
 app.command("opt")(opt)
 app.command("fuzz")(fuzz)
-
-
-def _compile_options(dtype: DtypeOption | None) -> CompileOptions:
-    return CompileOptions(dtype=None if dtype is None else _DTYPES[dtype])
 
 
 def _target(profile: ProfileOption | None) -> Target | None:

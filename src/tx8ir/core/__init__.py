@@ -20,9 +20,9 @@ from .attrs.attributes import (
     TypeAttr,
     UnitAttr,
     as_attribute,
-    scalar_type_of,
 )
 from .attrs.dense import DenseAttr
+from .attrs.elements import ElementLike, element_type, scalar_type_of
 from .attrs.structured import EnumAttr, OpaqueAttr, SparseStructAttr, StructAttr, enum_attr, struct_attr
 from .attrs.types import (
     DYNAMIC,
@@ -259,6 +259,8 @@ __all__ = [
     "result",
     "SameOperandsAndResultType",
     "scalar_type_of",
+    "ElementLike",
+    "element_type",
     "ScalarType",
     "StrAttr",
     "struct_attr",

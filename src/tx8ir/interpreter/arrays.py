@@ -25,7 +25,7 @@ def working_dtype(element: ScalarType, precision: Precision) -> np.dtype[Any]:
         return (
             element.dtype if element.format.bits != 4 else np.dtype(np.int8 if element.format.is_signed else np.uint8)
         )
-    return np.dtype(np.float64 if precision == "fp64" or element.format == F64 else np.float32)
+    return np.dtype(np.float64 if precision == "f64" or element.format == F64 else np.float32)
 
 
 def load(array: NDArray[Any], element: ScalarType, precision: Precision) -> NDArray[Any]:
@@ -35,7 +35,7 @@ def load(array: NDArray[Any], element: ScalarType, precision: Precision) -> NDAr
 
 def store(array: NDArray[Any], element: ScalarType, precision: Precision) -> NDArray[Any]:
     """Values in the working dtype as they are given out: in the element's own dtype, or float64 for fp64 floats."""
-    if element.is_float and precision == "fp64":
+    if element.is_float and precision == "f64":
         return array
     return array.astype(element.dtype, copy=False)
 
@@ -60,7 +60,7 @@ def round_result(array: NDArray[Any], element: ScalarType, precision: Precision)
     if source is None:
         raise TypeError(f"it computes {array.dtype} where its result is declared {element}")
     working = working_dtype(element, precision)
-    if precision == "fp64" or element.format in (F32, F64):
+    if precision == "f64" or element.format in (F32, F64):
         return array.astype(working, copy=False)
     return convert(array, source, element.format).astype(working)
 
@@ -77,7 +77,7 @@ def check_input(name: str, given: ArrayLike, type_: RankedTensor, precision: Pre
     """A caller's array as a value of `type_`, in the working dtype.
 
     Accepted: for a float type any of float16, bfloat16, float32 and float64, rounded once to the declared format (not
-    in "fp64"); for an integer type any integers in its range; for i1 booleans.
+    in "f64"); for an integer type any integers in its range; for i1 booleans.
 
     Raises:
         EvaluationError: shape or dtype do not fit, or an integer is out of range.

@@ -33,7 +33,7 @@ from tx8ir.core import (
 from tx8ir.dialects import func, pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store, store_native
-from .interfaces import Asking, Enter, Evaluate, Jump, Outcome, Precision, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Jump, Outcome, Precision, PrecisionLike, RuntimeValue, precision_of
 from .storage import Storage, TensorRef, array_of
 
 Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
@@ -45,7 +45,7 @@ perturbs a computation, to see what it depends on, is one."""
 
 
 def evaluate(
-    program: Program, inputs: Mapping[str, ArrayLike], precision: Precision = "native"
+    program: Program, inputs: Mapping[str, ArrayLike], precision: PrecisionLike = "native"
 ) -> dict[str, NDArray[Any]]:
     """Run `main` of `program`; see `Interpreter`."""
     return Interpreter(program, precision).run(inputs)
@@ -251,16 +251,14 @@ class Interpreter:
     def __init__(
         self,
         program: Program,
-        precision: Precision = "native",
+        precision: PrecisionLike = "native",
         observer: Observer | None = None,
         *,
         max_steps: int | None = None,
         computer: Computer | None = None,
     ) -> None:
-        if precision not in ("native", "fp64"):
-            raise ValueError(f"precision is {precision!r}; expected 'native' or 'fp64'")
         self.program = program
-        self.precision: Precision = precision
+        self.precision: Precision = precision_of(precision)
         self.observer = observer
         self.max_steps = max_steps
         self.computer = computer
@@ -273,7 +271,7 @@ class Interpreter:
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         """Evaluate `main` and give its results by name, and what `pd.fetch` put out.
 
-        Floats have the declared dtype ("native") or float64 ("fp64"), other elements their own dtype. The arrays are
+        Floats have the declared dtype ("native") or float64 ("f64"), other elements their own dtype. The arrays are
         the caller's: they share nothing with inputs and weights.
 
         Args:
@@ -302,7 +300,7 @@ class Interpreter:
         for name, type_, value in zip(names, types, results, strict=True):
             run.fetch(name, value, _tensor(name, type_).element)
         self.feeds = run.final_feeds({name: _tensor(name, type_) for name, type_ in takes.items()})
-        with np.errstate(all="ignore"):  # a variable in "fp64" may hold what its format cannot
+        with np.errstate(all="ignore"):  # a variable in "f64" may hold what its format cannot
             self.parameters = run.write_back()
         return run.outputs
 
@@ -505,20 +503,21 @@ def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
 
 
 def evaluate_operation(
-    op: Operation, operands: Sequence[NDArray[Any]], precision: Precision = "native"
+    op: Operation, operands: Sequence[NDArray[Any]], precision: PrecisionLike = "native"
 ) -> tuple[NDArray[Any], ...]:
     """Evaluate one operation through its `Compute` on stored arrays (constant folding, tests of one operation).
 
     Args:
         op: an operation on tensors.
-        operands: one array per operand, in the dtype of its element type; float64 too for floats in "fp64".
+        operands: one array per operand, in the dtype of its element type; float64 too for floats in "f64".
         precision: see `Precision`.
 
-    The results are in the dtypes of the declared element types, or float64 for "fp64" floats.
+    The results are in the dtypes of the declared element types, or float64 for "f64" floats.
 
     Raises:
         EvaluationError: the operation has no `Compute`, fails, or has an operand or result that is not a tensor.
     """
+    precision = precision_of(precision)
     compute = op.interface(Compute)
     if compute is None:
         raise EvaluationError(f"{op.name} cannot be evaluated: it has no Compute", op)

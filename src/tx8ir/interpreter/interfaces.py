@@ -9,14 +9,28 @@ from typing import Any, Literal, Protocol, TypeAlias, Union
 import attrs
 from numpy.typing import NDArray
 
-from tx8ir.core import Block, Interface, Program, RankedTensor, ScalarType
+from tx8ir.core import Block, Interface, Program, RankedTensor, ScalarType, element_type, f64
 from tx8ir.dialects import func
 
 from .storage import Storage, TensorRef
 
-Precision: TypeAlias = Literal["native", "fp64"]
+Precision: TypeAlias = Literal["native", "f64"]
 """How floats are evaluated. "native": in float32 (f64: float64), each result rounded once, to nearest even, to its
-declared format. "fp64": in float64 throughout, declared formats notwithstanding."""
+declared format. "f64": in float64 throughout, declared formats notwithstanding."""
+PrecisionLike: TypeAlias = Precision | Literal["fp64", "float64"]
+"""A `Precision`, f64 in any spelling of it."""
+
+
+def precision_of(given: PrecisionLike) -> Precision:
+    """The precision that a caller means. Raises ValueError when it is none."""
+    if given == "native":
+        return "native"
+    try:
+        element_type(given, (f64,))
+    except ValueError:
+        raise ValueError(f"precision is {given!r}; expected 'native' or 'f64'") from None
+    return "f64"
+
 
 RuntimeValue: TypeAlias = Union[NDArray[Any], TensorRef, "tuple[RuntimeValue, ...]", "dict[str, RuntimeValue]", None]
 """What a value stands for while it is evaluated: an array in the working precision for a `vtensor`, never changed in

@@ -12,12 +12,24 @@ from typing import Any, Final, TypeAlias
 
 import attrs
 
+from tx8ir.core import ElementLike, ScalarType, element_type
+
 OptionValue: TypeAlias = "bool | int | float | str | enum.Enum | tuple[OptionValue, ...] | None"
 
 WORD: Final = re.compile(r"[A-Za-z0-9_.+\-/:*]+")
 """What needs no quotes."""
 
 _HELP: Final = "tx8ir.help"
+
+
+class ElementChoice(enum.Enum):
+    """Base of enumerations of element types, by their spelling in the IR; another spelling finds the same member."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> ElementChoice | None:
+        choices = [ScalarType.of(member.value) for member in cls]
+        found = str(element_type(typing.cast("ElementLike", value), choices, what=cls.__name__.lower()))
+        return next(member for member in cls if member.value == found)
 
 
 class Quoted(str):
@@ -161,4 +173,4 @@ def read_value(raw: str | list[Any], kind: Any) -> OptionValue:
     for member in kind:
         if str(member.value) == raw:
             return member
-    raise ValueError(raw)
+    return kind(raw)

@@ -273,7 +273,7 @@ def test_a_list_of_storage_cannot_change(build, run) -> None:
     ("options", "message"),
     [
         ("replace=[f64]", "'f64' is not a replacement; expected an old and a new element type, as in f64:f32"),
-        ('replace=["f64:f33"]', "'f64:f33': there is no element type 'f33'"),
+        ('replace=["f64:f33"]', "'f64:f33': element type is 'f33'; expected one of i8, i16"),
         ('replace=["f64:f64"]', "'f64:f64' replaces f64 by f64"),
         ('replace=["f64:f32","f64:bf16"]', "'f64:bf16' replaces f64 by bf16 and by f32"),
         ('replace=["f64:f32","f32:bf16"]', "f32 takes the place of f64 and gives way to bf16; write f64:bf16"),

@@ -342,7 +342,7 @@ def check_type(t: RankedTensor) -> None:
     if t.element.format.name in UNSUPPORTED:
         how = "convert-dtype"
         if t.element is f64:
-            how += '{dtype=f32}, which is CompileOptions(dtype="float32")'
+            how += '{dtype=f32}, which is CompileOptions(dtype="f32")'
         raise LoweringError(f"element type {t.element} is not computed by the TX8; run {how}")
     if t.element.format.is_packed and t.element is not i1:  # of truth values there are masks
         raise LoweringError(

@@ -357,22 +357,6 @@ class DenseArrayAttr(Valued):
         return f"array<{self.type}: {', '.join(parts)}>" if parts else f"array<{self.type}>"
 
 
-def scalar_type_of(dtype: np.dtype[Any] | type[Any]) -> ScalarType:
-    """The scalar type whose values `dtype` holds. Raises TypeError when no format of the machine does."""
-    name = np.dtype(dtype).name
-    spelled = _SCALAR_OF_DTYPE.get(name)
-    if spelled is None:
-        raise TypeError(f"no scalar type holds dtype {name}; known dtypes: {', '.join(sorted(_SCALAR_OF_DTYPE))}")
-    return ScalarType.of(spelled)
-
-
-_SCALAR_OF_DTYPE: Final = {
-    "bool": "i1", "int4": "i4", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64",
-    "uint4": "ui4", "uint8": "ui8", "uint16": "ui16", "uint32": "ui32", "uint64": "ui64",
-    "float16": "f16", "bfloat16": "bf16", "float32": "f32", "float64": "f64",
-}  # fmt: skip
-
-
 class DictAttr(Valued, Mapping[str, Any]):
     """String keys, sorted, to attributes; found by binary search. The attributes of every operation are one of these.
 

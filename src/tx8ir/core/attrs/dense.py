@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from .attributes import CONVERSIONS, Valued, float_text, intern, scalar_type_of
+from .attributes import CONVERSIONS, Valued, float_text, intern
+from .elements import scalar_type_of
 from .floats import bits_float
 from .types import RankedTensor, ScalarType, VTensorType, i1, tf32
 

@@ -23,7 +23,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core.attrs.attributes import scalar_type_of
+from tx8ir.core.attrs.elements import scalar_type_of
 from tx8ir.core.attrs.types import ScalarType, TensorType, VTensorType
 from tx8ir.core.files import shown
 

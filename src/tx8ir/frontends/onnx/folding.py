@@ -12,7 +12,7 @@ import onnx.helper
 from numpy.typing import NDArray
 from onnx.reference import ReferenceEvaluator
 
-from tx8ir.core.attrs.attributes import scalar_type_of
+from tx8ir.core.attrs.elements import scalar_type_of
 
 from .node import OnnxNode
 from .ops import CONVERTERS

@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tx8ir.compiler import CompileOptions, Dtype, compile, lower
+from tx8ir.compiler import DTYPES, CompileOptions, compile, lower
 from tx8ir.core import Builder, FunctionType, Program, ScalarType
 from tx8ir.dialects import func, tx8be
 from tx8ir.interpreter import Interpreter
@@ -44,7 +44,7 @@ ULPS = 8
 exactly.
 """
 
-_DTYPE_OF_NUMPY: Final[Mapping[str, Dtype]] = {"float32": "float32", "bfloat16": "bfloat16", "float16": "float16"}
+_DTYPES_OF_NUMPY: Final = frozenset(element.dtype.name for element in DTYPES)
 
 
 @attrs.frozen
@@ -167,7 +167,7 @@ def check_outputs(
     Raises `InputError` when a reference has an output the program does not have or of another shape.
     """
     ports = {port.name: port for port in Signature.of(program).outputs}
-    exact = Interpreter(program, "fp64").run(inputs)
+    exact = Interpreter(program, "f64").run(inputs)
     own = _rounded(program, inputs, options)
     checks: list[OutputCheck] = []
     bounds: dict[str, float] = {}
@@ -184,9 +184,8 @@ def check_outputs(
                 known = ", ".join(map(str, ports.values()))
                 raise InputError(f"{label} has '{name}' of shape {array.shape}; outputs of the program are {known}")
             bound = bounds[name]
-            dtype = _DTYPE_OF_NUMPY.get(array.dtype.name)
-            if dtype is not None:
-                rounded, element = _rounded(program, inputs, attrs.evolve(options, dtype=dtype))[name]
+            if array.dtype.name in _DTYPES_OF_NUMPY:
+                rounded, element = _rounded(program, inputs, attrs.evolve(options, dtype=array.dtype))[name]
                 bound += _bound(exact[name][kept[name]], rounded[kept[name]], element)
             wanted, got = array[kept[name]], outputs[name][kept[name]]
             checks.append(_compare(name, label, str(own[name][1]), wanted, got, bound))

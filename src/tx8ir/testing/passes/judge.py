@@ -306,7 +306,7 @@ def _integers(program: Program) -> Iterator[ScalarType]:
 
 
 def _precision(guarantee: NumericGuarantee) -> Precision:
-    return "fp64" if guarantee is NumericGuarantee.FORMATS else "native"
+    return "f64" if guarantee is NumericGuarantee.FORMATS else "native"
 
 
 def _shown(program: Program) -> str:

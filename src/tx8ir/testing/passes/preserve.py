@@ -192,7 +192,7 @@ def reduce_counterexample(
             max_steps=max_steps,
         )
 
-    precision = "fp64" if guarantees_of(stages)[0] is NumericGuarantee.FORMATS else "native"
+    precision = "f64" if guarantees_of(stages)[0] is NumericGuarantee.FORMATS else "native"
     max_steps = 100 + observe(found.program, failing, precision, max_steps=MAX_STEPS).steps
 
     def failure_of(

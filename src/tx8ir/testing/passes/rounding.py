@@ -109,7 +109,7 @@ def rounding_allowances(
 
     def exactly(computer: Computer | None) -> Mapping[str, Array]:
         variables = before.variables
-        return observe(program, inputs, "fp64", max_steps=max_steps, variables=variables, computer=computer).arrays()
+        return observe(program, inputs, "f64", max_steps=max_steps, variables=variables, computer=computer).arrays()
 
     exact = exactly(None)
     perturbed = [exactly(Perturbation(run)) for run in range(RUNS)]
@@ -138,7 +138,7 @@ def makes_nan(program: Program, inputs: Mapping[str, Array], *, max_steps: int =
                 made = any(map(_holds_nan, found))
         return computed
 
-    observe(program, inputs, "fp64", max_steps=max_steps, computer=compute)
+    observe(program, inputs, "f64", max_steps=max_steps, computer=compute)
     return made
 
 
@@ -158,7 +158,7 @@ def exceeds(
         found = found or not all(is_inside(array, elements) for array in arrays)
         return computed
 
-    observe(program, inputs, "fp64", max_steps=max_steps, computer=compute)
+    observe(program, inputs, "f64", max_steps=max_steps, computer=compute)
     return found
 
 
@@ -196,7 +196,7 @@ def format_allowances(
     if not formats:
         return {}
     moved = [
-        observe(with_moved_numbers(before, formats, run), inputs, "fp64", max_steps=max_steps, variables=seen.variables)
+        observe(with_moved_numbers(before, formats, run), inputs, "f64", max_steps=max_steps, variables=seen.variables)
         for run in range(RUNS)
     ]
     perturbed = [observation.arrays() for observation in moved]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Final
 
@@ -15,12 +14,13 @@ from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.passes import NumericGuarantee, Pass, option, register_pass
+from tx8ir.passes.options import ElementChoice
 from tx8ir.rewriting.dialect_conversion import ConversionTarget, convert
 from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, TypeConverter, can_compute_between_casts
 from tx8ir.transforms.cleanup.dce import eliminate_dead_code
 
 
-class NarrowFormat(enum.Enum):
+class NarrowFormat(ElementChoice):
     """What products are computed in."""
 
     BF16 = "bf16"

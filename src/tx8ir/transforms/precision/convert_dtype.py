@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import enum
 from typing import ClassVar
 
 import attrs
@@ -10,6 +9,7 @@ import attrs
 from tx8ir.core import Operation, Program, RankedTensor, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import NumericGuarantee, Pass, register_pass
+from tx8ir.passes.options import ElementChoice
 from tx8ir.passes.snapshot import Snapshot
 from tx8ir.rewriting.type_conversion import TypeConverter
 from tx8ir.transforms.cleanup.constant_fold import ConstantFold
@@ -17,7 +17,7 @@ from tx8ir.transforms.cleanup.constant_fold import ConstantFold
 from .convert_program_types import retype
 
 
-class Dtype(enum.Enum):
+class Dtype(ElementChoice):
     """The floating-point formats that a program can be computed in."""
 
     F32 = "f32"

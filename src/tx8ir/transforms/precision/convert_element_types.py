@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import attrs
 
-from tx8ir.core import Compute, Inplace, IrError, Operation, Program, ScalarType, i1
+from tx8ir.core import Compute, Inplace, IrError, Operation, Program, ScalarType, element_type, i1
 from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass, option, register_pass
@@ -116,6 +116,6 @@ def _per_kind(entries: tuple[str, ...]) -> dict[type[Operation], TypeConverter]:
 
 def _scalar(name: str, entry: str) -> ScalarType:
     try:
-        return ScalarType.of(name)
+        return element_type(name)
     except ValueError as error:
-        raise IrError(f"{entry!r}: there is no element type {name!r}") from error
+        raise IrError(f"{entry!r}: {error}") from error
