@@ -11,6 +11,7 @@ from sim_case import ALL, CHANNELS, INDEX, KIB, MASK, OUT, TILES, WEIGHT, Array,
 from tx8ir.core import Operation
 from tx8ir.dialects import tx8
 from tx8ir.target.formats import Format
+from tx8ir.target.vector_functions import vector_function
 
 # -- element-wise ---------------------------------------------------------------------------------------------------
 
@@ -37,10 +38,15 @@ def _unary_other(function: str, x: Array, z: Array) -> Callable[[], object]:
         "softplus": lambda: np.logaddexp(x, zero, out=z),
         "not": lambda: np.equal(x, zero, out=z),
     }
-    return special[function] if function in special else lambda: getattr(np, function)(x, out=z)
+    if function in special:
+        return special[function]
+    evaluate = getattr(np, function, None)
+    return lambda: vector_function(function).evaluate(x) if evaluate is None else evaluate(x, out=z)
 
 
-_ONE_CALL = frozenset(tx8.UNARY_FUNCTIONS) - {"rsqrt", "exp_lp", "sigmoid", "leakyrelu"}
+_ONE_CALL = frozenset(f for f in tx8.UNARY_FUNCTIONS if hasattr(np, f)) | {
+    "recip", "neg", "ln", "pow2", "relu", "satrelu", "softplus", "not",
+}  # fmt: skip
 """Functions that are one call of NumPy."""
 _UFUNCS: dict[str, np.ufunc] = {
     "max": np.maximum, "min": np.minimum, "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
