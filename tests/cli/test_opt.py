@@ -203,7 +203,7 @@ def test_check_refuses_what_does_not_with_status_1_and_a_small_example(opt: Opt)
 
 def test_check_holds_each_pass_to_its_guarantee_or_to_the_one_that_is_chosen(opt: Opt) -> None:
     assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check").exit_code == 0
-    assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check", "--guarantee", "bits").exit_code == 1
+    assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check", "--guarantee", "bitwise").exit_code == 1
 
 
 @pytest.mark.parametrize(

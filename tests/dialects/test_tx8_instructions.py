@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tx8ir.backend.oplib.costs import InstructionCosts, Price
-from tx8ir.backend.oplib.kernel import Instruction
+from tx8ir.backend.oplib.kernel import InstructionDraft
 from tx8ir.core import Builder, Op, Program, VerifyError, VTensorType, f32, parse, verify
 from tx8ir.dialects import tx8
 from tx8ir.sim import time_program
@@ -489,4 +489,4 @@ def test_what_an_instruction_says_it_costs_is_its_time_on_the_clock_and_its_pric
     else:
         assert 0 < said == timed((name, on_all))
     recorded = VALID[name] | ({"peers": (1,)} if name == "dte_send" else {})  # without tiles, so for any one
-    assert InstructionCosts(TX8).price(Instruction(name, recorded)) == Price(said, None)
+    assert InstructionCosts(TX8).price(InstructionDraft(name, recorded)) == Price(said, None)

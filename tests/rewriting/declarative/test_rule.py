@@ -40,7 +40,7 @@ from tx8ir.rewriting.declarative.constraints import (
     rank,
 )
 from tx8ir.rewriting.declarative.explain import explain
-from tx8ir.rewriting.provenance import Step, provenance
+from tx8ir.rewriting.provenance import RewriteStep, provenance
 from tx8ir.transforms import canonicalization_patterns
 
 T = VTensorType((2, 3), f32)
@@ -441,12 +441,12 @@ def test_what_is_made_knows_the_pass_the_pattern_and_the_sources(build: Build) -
     program = build(body, T)
     rewrite_greedily(program.module, [GELU_LIKE], by="fuse")
     made = provenance(last(program))
-    assert made.steps == (Step("fuse", "gelu-like"),)
+    assert made.steps == (RewriteStep("fuse", "gelu-like"),)
     assert [source.name for source in made.sources] == ["outer", "middle", "inner"]
     rewrite_greedily(program.module, [Rule("soften", Node(pd.GeluOp, x), Make(pd.TanhOp, x))], by="relax")
     again = provenance(last(program))
-    assert again.steps == (Step("fuse", "gelu-like"), Step("relax", "soften"))
-    assert again.made_by == Step("relax", "soften")
+    assert again.steps == (RewriteStep("fuse", "gelu-like"), RewriteStep("relax", "soften"))
+    assert again.made_by == RewriteStep("relax", "soften")
     assert again.sources == made.sources
     assert str(again) == '"outer", "middle", "inner" -> fuse/gelu-like -> relax/soften'
 
@@ -472,4 +472,7 @@ def test_the_history_grows_with_what_differs_only(build: Build) -> None:
     for _ in range(5):
         rewrite_greedily(program.module, [there])
         rewrite_greedily(program.module, [back])
-    assert provenance(last(program)).steps == (Step("greedy-rewrite", "there"), Step("greedy-rewrite", "back"))
+    assert provenance(last(program)).steps == (
+        RewriteStep("greedy-rewrite", "there"),
+        RewriteStep("greedy-rewrite", "back"),
+    )

@@ -24,7 +24,7 @@ LARGER = {
     # a loop or a branch, and what is inside it
     "both_branches_run": 8,
     "cse_across_mutation": 8,
-    "cse_across_blocks": 6,
+    "cse_across_blocks": 8,
     "effectful_loop_dropped": 7,
     "loop_carried_alias_forgotten": 8,
     "loop_carried_value_forgotten": 6,

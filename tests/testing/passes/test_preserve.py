@@ -96,7 +96,7 @@ def test_a_pass_that_keeps_every_answer_passes() -> None:
     result = check(tx8ir.parse(SUBTRACT), "canonicalize,cse,dce")
     assert result.passed
     assert result.runs > 50
-    assert str(result) == f"canonicalize, cse, dce: answers are the same (bits) on {result.runs} sets of inputs"
+    assert str(result) == f"canonicalize, cse, dce: answers are the same (bitwise) on {result.runs} sets of inputs"
 
 
 def test_the_first_pass_that_changes_an_answer_is_named_and_program_and_pipeline_are_reduced() -> None:
@@ -188,7 +188,7 @@ def test_each_pass_is_held_to_its_own_guarantee_against_the_program_it_is_given(
     result = check(tx8ir.parse(SUBTRACT), pipeline)
     assert result.guarantees == (NumericGuarantee.FORMATS, NumericGuarantee.BITWISE)
     assert result.passed
-    assert "answers are the same (formats, bits)" in str(result)
+    assert "answers are the same (formats, bitwise)" in str(result)
     found = check(tx8ir.parse(SUBTRACT), pipeline, guarantee=NumericGuarantee.BITWISE).counterexample
     assert found is not None
     assert found.failure.stage.name == "convert-dtype{dtype=bf16}"
@@ -198,9 +198,9 @@ def test_each_pass_is_held_to_its_own_guarantee_against_the_program_it_is_given(
 def test_checks_and_counterexamples_show_in_notebooks() -> None:
     result = check(tx8ir.parse(SUBTRACT), ["canonicalize", swap_operands, "dce"])
     assert str(result.table).splitlines()[2:] == [
-        "  canonicalize   bits     kept",
-        "  swap_operands  bits     broken",
-        "  dce            bits     not tried",
+        "  canonicalize   bitwise    kept",
+        "  swap_operands  bitwise    broken",
+        "  dce            bitwise    not tried",
     ]
     assert repr(result).startswith("<PipelineCheck of 3 passes: pass 'swap_operands' changes an answer: ")
     found = result.counterexample

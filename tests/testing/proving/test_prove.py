@@ -171,7 +171,7 @@ def test_a_proof_prints_a_table_and_shows_as_html() -> None:
     proof = prove(Rule("x + -0", Node(pd.AddOp, x, number(-0.0)), x), element_types=(f16,))
     assert proof.status == "proved"
     assert str(proof) == (
-        "x + -0: proved (bits); not so rounding downward\n"
+        "x + -0: proved (bitwise); not so rounding downward\n"
         "  format  nearest-even  toward zero  upward  downward  programs  how\n"
         "  f16     proved        proved       proved  refuted          1  all 65,536 inputs\n"
         "shapes taken as equal\n"
@@ -182,7 +182,7 @@ def test_a_proof_prints_a_table_and_shows_as_html() -> None:
     html = proof._repr_html_()
     assert "<table" in html
     assert "a script that fails" in html
-    assert repr(proof) == "<Proof of x + -0: proved (bits); not so rounding downward, 1 program>"
+    assert repr(proof) == "<Proof of x + -0: proved (bitwise); not so rounding downward, 1 program>"
 
 
 def test_the_solver_proves_what_holds_for_every_function() -> None:

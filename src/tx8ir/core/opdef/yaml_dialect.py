@@ -316,7 +316,8 @@ class _Entry:
                 return value
         elif annotation is Attribute and isinstance(given, (bool, int, float, str)):
             return given
-        self.loader.fail(f"the default of {name!r} is no {type}: {text}", node, offset)
+        article = "an" if type[0] in "aeiou" else "a"
+        self.loader.fail(f"the default of {name!r} is not {article} {type}: {text}", node, offset)
 
     def _outputs(self) -> None:
         key = "outputs" if "outputs" in self.keys else "output"

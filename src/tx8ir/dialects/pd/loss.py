@@ -117,7 +117,7 @@ class CrossEntropyWithSoftmaxOp(_CrossEntropyOp, name="pd.cross_entropy_with_sof
 
     def compute(self, input: NDArray[Any], label: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         softmax = numerics.softmax(input, axis=self.axis)
-        shifted = input - input.max(axis=self.axis, keepdims=True)
+        shifted = input - input.max(axis=self.axis, keepdims=True, initial=-np.inf)
         logs = shifted - log(numerics.total(exp(shifted), axes=(self.axis,), keepdims=True))
         if self.soft_label:
             return softmax, -numerics.total(label * logs, axes=(self.axis,), keepdims=True)

@@ -11,11 +11,14 @@ from tx8ir.core import Op
 from tx8ir.dialects.samples import Sample
 
 from .catalogue import Catalogue
-from .pair_wirings import PAIRS, PairWiring
+from .pair_wirings import PAIRS, PairWiring, chain_2
 from .wirings import ONE, Wiring
 
 _TRIES: Final = 12
 """How many samples are tried for a wiring that may have no form for them."""
+
+_FOR_SEVERAL_RESULTS: Final = PAIRS.index(chain_2)
+"""Where the two wirings are that take several results. Few operations have these, and are tried there first."""
 
 
 @attrs.frozen
@@ -105,11 +108,14 @@ def one_with_everything(catalogue: Catalogue, ops: Sequence[type[Op]]) -> Stratu
 def each_in_each_pair_wiring(catalogue: Catalogue, ops: Sequence[type[Op]]) -> Stratum:
     """Each operation as the first and as the second of a pair in each wiring, with one other or the other."""
     count = len(ops)
+    with_several = [i for i, op in enumerate(ops) if len(r := op.definition.results) > 1 or r[0].count != "one"]
+    several = {i: _FOR_SEVERAL_RESULTS + number % 2 for number, i in enumerate(with_several)}
 
     def plans(index: int) -> Iterator[Plan]:
         rest, role = divmod(index, 2)
         turn, which = divmod(rest, count)
-        wiring = (turn + which * 7) % len(PAIRS)
+        first = several[which] if which in several else which * 7
+        wiring = (turn + first) % len(PAIRS)
         for step in range(4):
             other = (which * 7 + wiring * 11 + step * 5 + role) % count
             pair = (ops[which], ops[other]) if role == 0 else (ops[other], ops[which])
