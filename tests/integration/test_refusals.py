@@ -40,7 +40,7 @@ def test_64_bits_are_refused_as_the_32_that_the_chip_has(element: str, held: str
 
 def test_f64_says_how_to_compute_in_another_format() -> None:
     with pytest.raises(
-        PassError, match=r"element type f64 is not computed by the TX8; .*CompileOptions\(dtype=.float32.\)"
+        PassError, match=r"element type f64 is not computed by the TX8; .*CompileOptions\(dtype=.f32.\)"
     ):
         tx8ir.compile(program("add", "f64"))
-    assert tx8ir.compile(program("add", "f64"), options=tx8ir.CompileOptions(dtype="float32"))
+    assert tx8ir.compile(program("add", "f64"), options=tx8ir.CompileOptions(dtype="f32"))
