@@ -1,4 +1,4 @@
-"""What passes guarantee to keep of the numbers a program gives; `tx8ir.testing` holds them to it."""
+"""What passes guarantee about the numbers a program gives; `tx8ir.testing` holds them to it."""
 
 from __future__ import annotations
 

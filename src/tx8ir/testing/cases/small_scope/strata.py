@@ -105,10 +105,15 @@ def one_with_everything(catalogue: Catalogue, ops: Sequence[type[Op]]) -> Stratu
     return Stratum(most * len(ONE) * len(ops), plans)
 
 
+def _may_have_several_results(op: type[Op]) -> bool:
+    results = op.definition.results
+    return len(results) > 1 or any(field.count == "many" for field in results)
+
+
 def each_in_each_pair_wiring(catalogue: Catalogue, ops: Sequence[type[Op]]) -> Stratum:
     """Each operation as the first and as the second of a pair in each wiring, with one other or the other."""
     count = len(ops)
-    with_several = [i for i, op in enumerate(ops) if len(r := op.definition.results) > 1 or r[0].count != "one"]
+    with_several = [i for i, op in enumerate(ops) if _may_have_several_results(op)]
     several = {i: _FOR_SEVERAL_RESULTS + number % 2 for number, i in enumerate(with_several)}
 
     def plans(index: int) -> Iterator[Plan]:
