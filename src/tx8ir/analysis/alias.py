@@ -13,7 +13,7 @@ Time: linear in the operations, plus the size of the callee's interface (argumen
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -122,9 +122,9 @@ class AliasAnalysis(StorageNodes):
 
     def _build(self, program: Program) -> None:
         functions = self._functions
-        calls: dict[Operation, list[Operation]] = {}
-        for function in program.body:
-            calls[function] = [op for op in function.walk() if self._kinds[op.__class__] == CALL]
+        kinds = self._kinds
+        inside = {f: [op for op in f.walk() if kinds[op.__class__] != NOTHING] for f in program.body}
+        calls = {f: [op for op in ops if kinds[op.__class__] == CALL] for f, ops in inside.items()}
         edges = {f: [c for call in made if (c := self._callee(call)) is not None] for f, made in calls.items()}
         order = components_callees_first(edges)
         for component in order:
@@ -132,7 +132,7 @@ class AliasAnalysis(StorageNodes):
             for function in component:
                 self._of_function[function] = universe
             for function in component:
-                self._link_function(function, universe, function is functions.get("main"))
+                self._link_function(function, inside.pop(function), universe, function is functions.get("main"))
             self._summarize(universe)
         called = {callee for callees in edges.values() for callee in callees}
         for component in reversed(order):
@@ -252,7 +252,10 @@ class AliasAnalysis(StorageNodes):
             op = op.parent_op
         return self._of_function[op] if op is not None else _Universe([], opaque=True)
 
-    def _link_function(self, function: Operation, universe: _Universe, is_main: bool) -> None:
+    def _link_function(
+        self, function: Operation, inside: Sequence[Operation], universe: _Universe, is_main: bool
+    ) -> None:
+        """Merge what the operations inside a function connect, those that do something to storage."""
         for region in function.regions:
             for block in region.blocks[:1]:
                 universe.arguments[function] = arguments = self._of_all(block.args)
@@ -263,10 +266,8 @@ class AliasAnalysis(StorageNodes):
                         for node in self._of(argument):
                             self._union(node, self._name(universe, "feed", name))
         kinds = self._kinds
-        for op in function.walk():
-            kind = kinds[op.__class__]
-            if kind != NOTHING:
-                self._link(op, kind, universe)
+        for op in inside:
+            self._link(op, kinds[op.__class__], universe)
 
     def _link(self, op: Operation, kind: int, universe: _Universe) -> None:
         """Merge what `op` connects, and note what it reads and writes in its function."""
@@ -310,13 +311,19 @@ class AliasAnalysis(StorageNodes):
             end = op if source is None else source.blocks[-1].last_op if len(source) else None
             if end is None:
                 continue
-            edges, operands = branch.region_edges(source), end.operands
+            operands = end.operands
+            nodes = self._of_all(operands)
+            if not nodes:  # no tensor goes this way, and none is read
+                continue
+            edges = branch.region_edges(source)
             for _, forwarded, inputs in edges:
                 if forwarded and inputs:
-                    given = operands[forwarded.start : forwarded.stop]
-                    self._union_each(self._of_all(given), self._of_all(inputs))
-            if operands:
-                universe.read += self._of_all(unforwarded(operands, edges))
+                    is_all = len(forwarded) == len(operands)
+                    given = nodes if is_all else self._of_all(operands[forwarded.start : forwarded.stop])
+                    self._union_each(given, self._of_all(inputs))
+            read = unforwarded(operands, edges)
+            if read:
+                universe.read += self._of_all(read)
         for region in regions:  # arguments that nothing is forwarded to: each is storage that is not known
             for block in region.blocks:
                 for argument in block.args:
@@ -509,11 +516,11 @@ class AliasAnalysis(StorageNodes):
         if kind in (NOTHING, VIEW):
             return NO_EFFECTS
         if kind in (REGIONS, BRANCH):
-            reads = self._known(read_by_control(op))
+            reads = self._known(op.operands) and self._known(read_by_control(op))
             return Effects(reads) if reads else NO_EFFECTS
         if kind == END:
-            reads = self._known(op.operands) if region_branch_around(op) is not None else None
-            return Effects(reads) if reads else NO_EFFECTS
+            reads = self._known(op.operands)
+            return Effects(reads) if reads and region_branch_around(op) is not None else NO_EFFECTS
         if kind in (READS, FORWARD):
             reads = self._known(op.operands)
             return Effects(reads) if reads else NO_EFFECTS

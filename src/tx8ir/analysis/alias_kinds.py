@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
-
-import attrs
+from typing import Final, NamedTuple
 
 from tx8ir.core import (
     Branch,
@@ -69,8 +67,7 @@ def _kind_of(cls: type[Operation]) -> int:
     return END if Terminator in traits else OPAQUE
 
 
-@attrs.frozen
-class Effects:
+class Effects(NamedTuple):
     """What an operation, with everything inside it, may do.
 
     Attributes:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import attrs
 
-from tx8ir.core import Block, Branch, Operation, Region, RegionBranch, RegionEdge, Value
-from tx8ir.core.ir.interfaces import operation_of
-from tx8ir.core.ir.region_branch import edges_from
+from tx8ir.core import Block, Branch, Operation, Region, RegionEdge, Value
+from tx8ir.core.ir.region_branch import RegionFlow, edges_from
 
 from .call_graph import components_callees_first
 
@@ -18,8 +17,7 @@ NodeT = TypeVar("NodeT", bound=Hashable)
 ItemT = TypeVar("ItemT")
 
 
-@attrs.frozen
-class Forwarded:
+class Forwarded(NamedTuple):
     """What becomes of one operand.
 
     Attributes:
@@ -35,23 +33,29 @@ class Forwarded:
 _USED: Final = Forwarded()
 
 
-def forwarded_operands(op: Operation) -> list[Forwarded]:
-    """For each operand of `op` what control flow makes of it. O(operands)."""
-    found = [_USED] * len(op.operands)
+def forwarded_operands(op: Operation) -> list[Forwarded] | None:
+    """For each operand of `op` what control flow makes of it; None where `op` decides nothing. O(operands).
+
+    That is: it is not a branch, no `RegionBranch` and not the end of one of its regions.
+    """
     if op.successors:
-        branch = op.interface(Branch)
+        if Branch not in op.info.interfaces:
+            return None
+        found = [_USED] * len(op.op_operands)
         start = len(found)
-        for index in reversed(range(len(op.successors)) if branch is not None else ()):
+        for index in reversed(range(len(op.successors))):
             block = op.successors[index]
             start -= len(block.args)
             found[start : start + len(block.args)] = [Forwarded((a,), index) for a in block.args]
         return found
-    for way, edge in enumerate(edges_from(op)):
-        if edge.forwarded is None:
-            continue
-        for index, target in zip(edge.forwarded, edge.inputs, strict=True):
+    edges = edges_from(op)
+    if not edges:
+        return None
+    found = [_USED] * len(op.op_operands)
+    for way, (_, forwarded, inputs) in enumerate(edges):
+        for index, target in zip(forwarded, inputs, strict=True) if forwarded else ():
             other = found[index]
-            found[index] = Forwarded((*other.targets, target), other.way if other.targets else way)
+            found[index] = Forwarded((*other.targets, target), way if other is _USED else other.way)
     return found
 
 
@@ -72,11 +76,15 @@ def deciding_operands(op: Operation) -> Sequence[int]:
 
 def unforwarded(operands: Sequence[ItemT], edges: Sequence[RegionEdge]) -> Sequence[ItemT]:
     """Those of the operands of a source that none of its edges forwards."""
-    if not operands:
-        return ()
-    forwarded = edges[0].forwarded if edges else None
-    if all(edge.forwarded == forwarded for edge in edges):  # as with nearly all operations
-        return operands if not forwarded else [*operands[: forwarded.start], *operands[forwarded.stop :]]
+    if not operands or not edges:
+        return operands
+    forwarded = edges[0].forwarded
+    if len(edges) == 1 or all(edge.forwarded == forwarded for edge in edges):  # as with nearly all operations
+        if not forwarded:
+            return operands
+        if len(forwarded) == len(operands):
+            return ()
+        return [*operands[: forwarded.start], *operands[forwarded.stop :]]
     ranges = {edge.forwarded for edge in edges if edge.forwarded}
     return [value for index, value in enumerate(operands) if not any(index in values for values in ranges)]
 
@@ -87,14 +95,14 @@ def read_by_control(op: Operation) -> Sequence[Value]:
     return [operands[index] for index in deciding_operands(op)] if operands else ()
 
 
-def region_order(branch: RegionBranch) -> list[WtoEntry[Region]]:
+def region_order(flow: RegionFlow) -> list[WtoEntry[Region]]:
     """The regions that control may enter, each after those it is entered from, but for what a cycle goes back to."""
-    entered = [edge.target for edge in branch.region_edges(None) if edge.target is not None]
-    regions = operation_of(branch).regions
+    entered = [edge.target for edge in flow.edges(None) if edge.target is not None]
+    regions = flow.op.regions
     if len(regions) == 1 and entered:
-        cycles = any(edge.target is regions[0] for edge in branch.region_edges(regions[0]))
+        cycles = any(edge.target is regions[0] for edge in flow.edges(regions[0]))
         return [WtoEntry(regions[0], cycles, int(cycles))]
-    edges = {r: [e.target for e in branch.region_edges(r) if e.target is not None] for r in regions}
+    edges = {r: [e.target for e in flow.edges(r) if e.target is not None] for r in regions}
     chain = _chain(entered, edges)
     if chain is not None:
         return chain
@@ -120,27 +128,22 @@ def _chain(entered: Sequence[Region], edges: Mapping[Region, Sequence[Region]]) 
     return [WtoEntry(r, r is head, int(head is not None and r is chain[-1])) for r in chain]
 
 
-def is_choice(op: Operation) -> bool:
-    """Whether control enters at most one region of `op`, once, and then leaves."""
-    branch = op.interface(RegionBranch) if op.regions else None
-    if branch is None:
+def is_choice(flow: RegionFlow | None) -> bool:
+    """Whether control enters at most one region of an operation, once, and then leaves."""
+    if flow is None:
         return False
-    for region in op.regions:
-        for edge in branch.region_edges(region):
+    for region in flow.op.regions:
+        for edge in flow.edges(region):
             if edge.target is not None:
                 return False
     return True
 
 
-def is_loop(op: Operation) -> bool:
-    """Whether control may enter a region of `op` again and again."""
-    regions = op.regions
-    branch = op.interface(RegionBranch) if regions else None
-    if branch is None:
+def is_loop(flow: RegionFlow | None) -> bool:
+    """Whether control may enter a region of an operation again and again."""
+    if flow is None or is_choice(flow):
         return False
-    if is_choice(op):
-        return False
-    return len(regions) == 1 or any(entry.heads_cycle for entry in region_order(branch))
+    return len(flow.op.regions) == 1 or any(entry.heads_cycle for entry in region_order(flow))
 
 
 @attrs.frozen

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import attrs
 
-from tx8ir.core import Region, RegionBranch, Value
-from tx8ir.core.ir.interfaces import operation_of
-from tx8ir.core.ir.region_branch import edges_with_ends
+from tx8ir.core import Region, Value
+from tx8ir.core.ir.region_branch import RegionFlow
 
 Source = tuple[Region | None, range]
 """Where control comes from, and the operands that are forwarded from there."""
@@ -35,7 +34,7 @@ class ForwardingGroup:
         return len(next(iter(self.targets.values())))
 
 
-def forwarding_groups(branch: RegionBranch) -> list[ForwardingGroup] | None:
+def forwarding_groups(flow: RegionFlow) -> list[ForwardingGroup] | None:
     """The groups of an operation; None where another value cannot go with control through all of its regions.
 
     It can where each region takes arguments, or sees values from outside because it is entered from there only, and
@@ -43,11 +42,11 @@ def forwarding_groups(branch: RegionBranch) -> list[ForwardingGroup] | None:
     """
     groups: list[ForwardingGroup] = []
     takes: dict[Region, bool] = {}
-    regions = operation_of(branch).regions
+    regions = flow.op.regions
     for source in (None, *regions):
         if source is not None and len(source) > 1:
             return None
-        for target, forwarded, inputs in branch.region_edges(source):
+        for target, forwarded, inputs in flow.edges(source):
             if forwarded is None:
                 if target is None or source is not None or takes.setdefault(target, False):
                     return None
@@ -69,10 +68,10 @@ def forwarding_groups(branch: RegionBranch) -> list[ForwardingGroup] | None:
     return groups
 
 
-def incoming_values(branch: RegionBranch) -> dict[Value, list[Value]]:
+def incoming_values(flow: RegionFlow) -> dict[Value, list[Value]]:
     """For each region argument and result that values are forwarded to: these values, one for each edge."""
     found: dict[Value, list[Value]] = {}
-    for end, _, edge in edges_with_ends(branch):
+    for end, _, edge in flow.with_ends():
         if end is not None and edge.forwarded is not None:
             operands = end.operands[edge.forwarded.start : edge.forwarded.stop]
             for target, value in zip(edge.inputs, operands, strict=True):

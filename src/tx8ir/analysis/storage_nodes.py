@@ -54,11 +54,11 @@ class StorageNodes:
 
     def _of(self, value: Value) -> list[int]:
         """The nodes of a value, one for each tensor in it."""
-        count = self._count(value.type)
-        if not count:
-            return []
         nodes = self._nodes.get(value)
         if nodes is None:
+            count = self._count(value.type)
+            if not count:
+                return []
             nodes = self._nodes[value] = [self._new() for _ in range(count)]
         return nodes
 

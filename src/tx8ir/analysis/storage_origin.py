@@ -15,7 +15,7 @@ from __future__ import annotations
 import enum
 import heapq
 from collections.abc import Callable, Sequence
-from typing import Final, cast
+from typing import Final, NamedTuple, cast
 
 import attrs
 
@@ -36,7 +36,7 @@ from tx8ir.core import (
     Value,
     ViewLike,
 )
-from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.ir.region_branch import region_flow
 from tx8ir.core.opdef.operand_fields import accepts_operand
 from tx8ir.dialects import builtin, func
 
@@ -105,8 +105,7 @@ class Storage:
     moves: list[_Passing] = attrs.field(factory=list["_Passing"])
 
 
-@attrs.frozen(eq=False)
-class _Passing:
+class _Passing(NamedTuple):
     """An operand that control flow gives to results and block arguments."""
 
     value: Value
@@ -243,12 +242,12 @@ class Places:
         self._operands(op)
         start = self._at
         blocks = [block for region in op.regions for block in region.blocks]
-        branch = op.interface(RegionBranch)
-        groups = forwarding_groups(branch) if branch is not None and not self._opaque else None
-        if branch is not None and groups is not None:
+        flow = region_flow(op) if not self._opaque else None
+        groups = forwarding_groups(flow) if flow is not None else None
+        if flow is not None and groups is not None:
             self.groups[op] = groups
             work.append(lambda: self._results(op, start))
-            for entry in reversed(region_order(branch)):
+            for entry in reversed(region_order(flow)):
                 work += [self._end_loop] * entry.ends
                 for block in entry.node.blocks:
                     work += [block.first_op, lambda block=block: self._arguments(block, start)]
@@ -338,8 +337,7 @@ class Places:
                     self._uses.append((use.value, self._at, True))
                 else:
                     self._escapes.append((use.value, self._at))
-        elif kind is _Kind.CONTROL or (kind is _Kind.END and region_branch_around(op) is not None):
-            given = forwarded_operands(op)
+        elif (kind is _Kind.CONTROL or kind is _Kind.END) and (given := forwarded_operands(op)) is not None:
             for use in uses:
                 self._pass_on(op, use, given[use.index])
         elif kind is _Kind.EFFECTS:

@@ -71,8 +71,9 @@ def trip_count(loop: Operation) -> int | None:
     wrap is not known. O(operations between the condition, or what is carried on, and the argument).
     """
     says = loop.interface(LoopLike)
-    if says is not None:
-        return says.trip_count()
+    known = says.trip_count() if says is not None else None
+    if known is not None:
+        return known
     tested = _tested_loop(loop)
     test = tested.condition.defining_op if tested is not None else None
     if tested is None or test is None or test.__class__ not in _COUNTS:

@@ -31,7 +31,7 @@ from tx8ir.core import (
     at_location,
     insert_here,
 )
-from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.ir.region_branch import region_branch_around, region_flow
 from tx8ir.core.opdef.definition import SEGMENTS
 from tx8ir.core.opdef.operand_fields import set_operand_ranges
 from tx8ir.dialects import builtin, pd
@@ -174,16 +174,16 @@ def _between(
 def _advice(op: Operation) -> str:
     if CallLike in op.info.interfaces:
         return "; run inline first"
-    return "; run unroll first, if its length is known" if is_loop(op) else ""
+    return "; run unroll first, if its length is known" if is_loop(region_flow(op)) else ""
 
 
 def _choice(op: Operation) -> RegionBranch | None:
     """The interface of an operation that runs one of its regions, which sees the values around it, and yields."""
-    branch = op.interface(RegionBranch) if op.regions else None
-    if branch is None or not is_choice(op) or any(edge.inputs for edge in branch.region_edges(None)):
+    flow = region_flow(op)
+    if flow is None or not is_choice(flow) or any(edge.inputs for edge in flow.edges(None)):
         return None
-    ends = [edge for region in op.regions for edge in branch.region_edges(region)]
-    return branch if all(len(edge.inputs) == len(op.results) for edge in ends) else None
+    ends = [edge for region in op.regions for edge in flow.edges(region)]
+    return flow.branch if all(len(edge.inputs) == len(op.results) for edge in ends) else None
 
 
 def _check(program: Program, path: Sequence[Operation]) -> None:

@@ -16,7 +16,7 @@ from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.builder import built_or_discarded, discard_block
 from tx8ir.core.ir.operation import Operation
-from tx8ir.core.ir.region_branch import RegionBranch, RegionEdge
+from tx8ir.core.ir.region_branch import LoopLike, RegionBranch, RegionEdge
 from tx8ir.core.ir.traits import RecursiveEffects, Terminator
 from tx8ir.core.ir.value import Value
 from tx8ir.core.location import Location, at_location, caller_location
@@ -102,7 +102,7 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
             _verify_ending(self, body, f"the {name} region of scf.if", YieldOp)
 
 
-class WhileOp(Op, RegionBranch, name="scf.while", traits=(RecursiveEffects,)):
+class WhileOp(Op, RegionBranch, LoopLike, name="scf.while", traits=(RecursiveEffects,)):
     """A loop. `before` runs first, with the operands; it ends in `scf.condition`, which decides whether to go on.
 
     If it does, `after` runs with the values that `scf.condition` gives, and its `scf.yield` gives the arguments of the
@@ -157,6 +157,9 @@ class WhileOp(Op, RegionBranch, name="scf.while", traits=(RecursiveEffects,)):
         edges = self.region_edges(source)
         truth = truth_of(operands[0]) if len(edges) == 2 else None
         return edges if truth is None else [edges[0 if truth else 1]]
+
+    def trip_count(self) -> None:
+        """Not said here; `analysis.trip_count` finds it for a loop with a counter."""
 
     def verify_op(self) -> None:
         passed = tuple(r.type for r in self.results)

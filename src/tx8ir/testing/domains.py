@@ -79,5 +79,5 @@ def _flow(op: Operation, functions: dict[str, func.FuncOp]) -> Iterator[tuple[Va
                 if isinstance(last, func.ReturnOp):
                     yield from zip(op.results, last.values, strict=False)
     if op.regions or op.has_trait(Terminator):
-        for operand, given in zip(op.operands, forwarded_operands(op), strict=True):
+        for operand, given in zip(op.operands, forwarded_operands(op) or (), strict=False):
             yield from ((target, operand) for target in given.targets)

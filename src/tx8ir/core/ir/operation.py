@@ -16,7 +16,7 @@ from tx8ir.core.location import Location, caller_location, fuse, python_location
 from tx8ir.support.display import Displayable
 
 from .block import require_block
-from .value import ErasedValue, OpOperand, OpResult, Value, as_value, make_uses, unlink
+from .value import ErasedValue, OpOperand, OpResult, Value, as_value, as_values, make_uses, unlink
 
 if TYPE_CHECKING:
     from .block import Block, Region
@@ -109,7 +109,7 @@ class Operation(Displayable):
         ------
             IrError: an operand is not a value, or a region belongs to another operation.
         """
-        values = [as_value(v, f"operand {i} of {cls.name}") for i, v in enumerate(operands)]
+        values = as_values(operands, cls.name) if operands else []
         for number, type in enumerate(result_types):
             if not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
                 raise IrError(f"the type of result {number} of the new {cls.name} is a Type, not {type!r}")
@@ -238,7 +238,7 @@ class Operation(Displayable):
 
     def set_operands(self, values: Iterable[Value | Operation]) -> None:
         """Replace all operands; their number may change."""
-        new = [as_value(v, f"operand {i} of {self.name}") for i, v in enumerate(values)]
+        new = as_values(values, self.name)
         for use in self._operands:
             unlink(use)
         self._operands = make_uses(self, new)

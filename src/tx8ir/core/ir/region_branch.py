@@ -6,7 +6,7 @@ operation; on the way, operands of the source (of the operation, or of the termi
 the region's block, or results of the operation.
 """
 
-# Regions move from an operation to the one that takes its place.
+# Regions move from an operation to the one that takes its place; every terminator is asked what is around it.
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class RegionBranch(Interface):
 
 
 class LoopLike(Interface):
-    """A `RegionBranch` operation that says how often its regions run."""
+    """A `RegionBranch` operation that is a loop: control may enter a region again. It may know how often."""
 
     __slots__ = ()
 
@@ -120,10 +120,11 @@ def insert_rebuilt(
 
 def region_branch_around(op: Operation) -> tuple[RegionBranch, Region] | None:
     """For the terminator of a region of a `RegionBranch` operation: that, and the region."""
-    block = op.parent
-    if block is None or block.last_op is not op or op.successors:
+    block = op._parent
+    if block is None or block._last is not op or op._successors:
         return None
-    region, parent = block.parent, op.parent_op
+    region = block._parent
+    parent = region._parent if region is not None else None
     branch = parent.interface(RegionBranch) if parent is not None else None
     return (branch, region) if branch is not None and region is not None else None
 
@@ -137,18 +138,45 @@ def edges_from(op: Operation) -> Sequence[RegionEdge]:
     return around[0].region_edges(around[1]) if around is not None else ()
 
 
-def edges_with_ends(branch: RegionBranch) -> Iterator[tuple[Operation | None, Region | None, RegionEdge]]:
-    """All edges, each with the operation whose operands it forwards and its source.
+class RegionFlow:
+    """The edges of a `RegionBranch` operation, asked for once from each source: as they were then.
 
-    There is no operation for an edge from a region that is left out.
+    Attributes:
+        op: the operation.
+        branch: its interface.
     """
-    op = operation_of(branch)
-    for edge in branch.region_edges(None):
-        yield op, None, edge
-    for region in op.regions:
-        end = region.blocks[-1].last_op if len(region) else None
-        for edge in branch.region_edges(region):
-            yield end, region, edge
+
+    __slots__ = ("_edges", "branch", "op")
+
+    def __init__(self, op: Operation, branch: RegionBranch) -> None:
+        self.op = op
+        self.branch = branch
+        self._edges: dict[Region | None, Sequence[RegionEdge]] = {}
+
+    def edges(self, source: Region | None) -> Sequence[RegionEdge]:
+        """What `RegionBranch.region_edges` says."""
+        found = self._edges.get(source)
+        if found is None:
+            found = self._edges[source] = self.branch.region_edges(source)
+        return found
+
+    def with_ends(self) -> Iterator[tuple[Operation | None, Region | None, RegionEdge]]:
+        """All edges, each with the operation whose operands it forwards and its source.
+
+        There is no operation for an edge from a region that is left out.
+        """
+        for edge in self.edges(None):
+            yield self.op, None, edge
+        for region in self.op.regions:
+            end = region.blocks[-1].last_op if len(region) else None
+            for edge in self.edges(region):
+                yield end, region, edge
+
+
+def region_flow(op: Operation) -> RegionFlow | None:
+    """The edges between the regions of `op`; None when it has none, or does not say where control goes."""
+    branch = op.interface(RegionBranch) if op.regions else None
+    return RegionFlow(op, branch) if branch is not None else None
 
 
 def verify_forwarding(op: Operation) -> None:
@@ -157,10 +185,10 @@ def verify_forwarding(op: Operation) -> None:
     Raises:
         VerifyError: an edge that does not fit, and why.
     """
-    branch = op.interface(RegionBranch)
-    if branch is None:
+    flow = region_flow(op)
+    if flow is None:
         raise VerifyError(f"{op.name} does not say where control goes between its regions (RegionBranch)", op)
-    for end, source, edge in edges_with_ends(branch):
+    for end, source, edge in flow.with_ends():
         if end is None or edge.forwarded is None:
             continue
         given = tuple(v.type for v in end.operands[edge.forwarded.start : edge.forwarded.stop])

@@ -232,33 +232,34 @@ def link_source(use: str, value: str) -> list[str]:
     ]
 
 
-def _generate_link() -> Callable[[Iterable[OpOperand]], None]:
-    body = "\n".join(f"        {line}" for line in ("value = use._value", *link_source("use", "value")))
-    scope: dict[str, Any] = {}
-    exec(compile(f"def link(uses):\n    for use in uses:\n{body}\n", f"<link of {__name__}>", "exec"), scope)
-    return scope["link"]
+def _generated(signature: str, *lines: str) -> Any:
+    """A function with `link_source` in line."""
+    scope: dict[str, Any] = {"OpOperand": OpOperand, "new_operand": OpOperand.__new__}
+    source = "\n".join((f"def {signature}:", *lines))
+    exec(compile(source, f"<{signature} of {__name__}>", "exec"), scope)
+    return scope[signature.partition("(")[0]]
 
 
-link: Final = _generate_link()
+link: Final[Callable[[Iterable[OpOperand]], None]] = _generated(
+    "link(uses)",
+    "  for use in uses:",
+    "    value = use._value",
+    *(f"    {line}" for line in link_source("use", "value")),
+)
 """Append each of some uses, whose values are set, to the chain of its value."""
 
-
-def make_uses(owner: Operation, values: Iterable[Value]) -> tuple[OpOperand, ...]:
-    """The uses that the operands of `owner` are, appended to the chains of `values`."""
-    index = 0
-    uses: list[OpOperand] = []
-    for value in values:
-        use = _new_operand(OpOperand)
-        use._owner = owner
-        use.index = index
-        use._value = value
-        uses.append(use)
-        index += 1
-    link(uses)
-    return tuple(uses)
-
-
-_new_operand = OpOperand.__new__
+make_uses: Final[Callable[[Operation, Iterable[Value]], tuple[OpOperand, ...]]] = _generated(
+    "make_uses(owner, values)",
+    "  index, uses = 0, []",
+    "  for value in values:",
+    "    use = new_operand(OpOperand)",
+    "    use._owner, use.index, use._value = owner, index, value",
+    *(f"    {line}" for line in link_source("use", "value")),
+    "    uses.append(use)",
+    "    index += 1",
+    "  return tuple(uses)",
+)
+"""The uses that the operands of an operation are, appended to the chains of the values."""
 
 
 def unlink(use: OpOperand) -> None:
@@ -273,6 +274,16 @@ def unlink(use: OpOperand) -> None:
     else:
         after._previous = before
     use._previous = use._next = None
+
+
+def as_values(given: Iterable[Any], name: str) -> list[Value]:
+    """What is given as the operands of an operation called `name`, each as `as_value` has it; and the same errors."""
+    values = list(given)
+    for index, value in enumerate(values):
+        cls = value.__class__
+        if cls is not OpResult and cls is not BlockArgument:
+            values[index] = as_value(value, f"operand {index} of {name}")
+    return values
 
 
 def as_value(given: Any, what: str = "an operand") -> Value:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import ClassVar, NamedTuple, cast
 
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
-from tx8ir.analysis.control_flow import deciding_operands, is_loop, region_order
+from tx8ir.analysis.control_flow import region_order, unforwarded
 from tx8ir.analysis.effects import may_fail
 from tx8ir.analysis.forwarding import ForwardingGroup, forwarding_groups, incoming_values
 from tx8ir.core import (
@@ -29,7 +29,7 @@ from tx8ir.core import (
     Type,
     Value,
 )
-from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.ir.region_branch import RegionFlow, region_branch_around, region_flow
 from tx8ir.passes import OperationPass, register_pass
 
 from .loops import without_forwarded
@@ -69,7 +69,7 @@ class LoopInvariantMotion(OperationPass):
     aliases: ClassVar[tuple[str, ...]] = ("licm",)
 
     def run_on(self, root: Operation, program: Program) -> None:
-        has_loops = any(is_loop(op) for op in root.walk() if op.regions)
+        has_loops = any(_is_loop(op) for op in root.walk() if op.regions)
         while has_loops and self._round(root, program):
             self.analyses.invalidate(within=root)
 
@@ -87,8 +87,7 @@ class LoopInvariantMotion(OperationPass):
         return several and self.statistics.get("transparent", 0) + self.statistics.get("forwarded", 0) > before
 
 
-@attrs.frozen
-class _Facts:
+class _Facts(NamedTuple):
     """What matters of an operation, with all inside, when it is to move.
 
     Attributes:
@@ -117,6 +116,7 @@ class _Surroundings:
         inner_first: the operations with regions, those inside before those around.
         captures: for each of these, values that operations inside it use; all those that its own block defines are
             among them.
+        flows: where control goes between the regions of each.
         loops: those of them that are loops.
         facts: of the operations inside loops; of those with regions, once they have been visited.
         renamed: values that are gone, and what is there instead.
@@ -124,6 +124,7 @@ class _Surroundings:
 
     def __init__(self, by: LoopInvariantMotion, program: Program) -> None:
         self.inner_first: list[Operation] = []
+        self.flows: dict[Operation, RegionFlow] = {}
         self.loops: set[Operation] = set()
         self.captures: dict[Operation, list[Value]] = defaultdict(list)
         self.facts: dict[Operation, _Facts] = {}
@@ -131,6 +132,7 @@ class _Surroundings:
         self._by = by
         self._program = program
         self._analysis: AliasAnalysis | None = None
+        self._holds_tensors = _HoldsTensors()
 
     def scan(self, root: Operation) -> None:
         """Fill everything from the operations inside `root`."""
@@ -151,9 +153,12 @@ class _Surroundings:
                     self.captures[path[depth]].append(value)
             if op.regions:
                 path.append(op)
-                if is_loop(op):
-                    self.loops.add(op)
-                    loops += 1
+                flow = region_flow(op)
+                if flow is not None:
+                    self.flows[op] = flow
+                    if _is_loop(op):
+                        self.loops.add(op)
+                        loops += 1
                 work.append((op, True))
                 blocks = [block for region in op.regions for block in region.blocks]
                 depths.update(dict.fromkeys(blocks, len(path)))
@@ -163,16 +168,20 @@ class _Surroundings:
 
     def _facts_of(self, op: Operation) -> _Facts:
         traits = op.info.traits
-        if not any(_holds_tensors(v.type) for v in (*op.operands, *op.results)):
+        holds = self._holds_tensors
+        if not any(holds[value.type] for value in (*op.operands, *op.results)):
             if Pure in traits:
                 return _ON_VALUES[may_fail(op)]
             if Terminator in traits:
                 return _IMMOVABLE
         if self._analysis is None:  # most programs have no tensors when this pass runs
             self._analysis = self._by.analyses.get(AliasAnalysis, self._program)
-        if region_branch_around(op) is not None:  # what they hand on is not read
-            deciding = [op.operands[index] for index in deciding_operands(op)]
-            return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, deciding)))
+        around = region_branch_around(op)
+        if around is not None:  # what they hand on is not read
+            parent = op.parent_op
+            assert parent is not None  # around it
+            read = unforwarded(op.operands, self.flows[parent].edges(around[1]))
+            return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, read)))
         effects = self._analysis.effects(op)
         movable = (
             (Pure in traits or ReadOnly in traits)
@@ -188,8 +197,7 @@ class _Surroundings:
         inner = [inner for region in op.regions for block in region.blocks for inner in block]
         inside = [self.facts.get(one, _IMMOVABLE) for one in inner]
         is_structured = RegionBranch in op.info.interfaces and RecursiveEffects in op.info.traits
-        operands = op.operands
-        kept = any(isinstance(operands[i].type, TensorType) for i in deciding_operands(op))  # read before any region
+        kept = is_structured and self._reads_tensors(op)
         moves = all(facts.movable or one.has_trait(Terminator) for one, facts in zip(inner, inside, strict=True))
         return _Facts(
             movable=is_structured and not kept and moves,
@@ -199,6 +207,13 @@ class _Surroundings:
             opaque=not is_structured or any(facts.opaque for facts in inside),
         )
 
+    def _reads_tensors(self, op: Operation) -> bool:
+        """Whether an operation with `RegionBranch` reads a tensor before any region."""
+        operands = op.operands
+        if not any(isinstance(value.type, TensorType) for value in operands):
+            return False
+        return any(isinstance(v.type, TensorType) for v in unforwarded(operands, self.flows[op].edges(None)))
+
     def now(self, value: Value) -> Value:
         """What is there now in place of a value that was used when the scan was made."""
         while value in self.renamed:
@@ -206,18 +221,27 @@ class _Surroundings:
         return value
 
 
-def _holds_tensors(kind: Type) -> bool:
-    """Whether a value of the type has storage; types are nested as deep as somebody wrote them."""
-    work = [kind]
-    while work:
-        kind = work.pop()
-        if isinstance(kind, TensorType):
-            return True
-        if isinstance(kind, (ListType, TupleType)):
-            work += kind.elements
-        elif isinstance(kind, DictType):
-            work += kind.values
-    return False
+def _is_loop(op: Operation) -> bool:
+    interfaces = op.info.interfaces
+    return LoopLike in interfaces and RegionBranch in interfaces
+
+
+class _HoldsTensors(dict[Type, bool]):
+    """Whether values of a type have storage; found on first sight. Types are nested as deep as somebody wrote them."""
+
+    __slots__ = ()
+
+    def __missing__(self, kind: Type) -> bool:
+        work, held = [kind], False
+        while work and not held:
+            inner = work.pop()
+            held = isinstance(inner, TensorType)
+            if isinstance(inner, (ListType, TupleType)):
+                work += inner.elements
+            elif isinstance(inner, DictType):
+                work += inner.values
+        self[kind] = held
+        return held
 
 
 def _may_not_end(op: Operation) -> bool:
@@ -233,9 +257,7 @@ class _Motion:
         self.by = by
         self.surroundings = surroundings
         self.loop = loop
-        branch = loop.interface(RegionBranch)
-        assert branch is not None  # it is a loop
-        self.branch = branch
+        self.flow = surroundings.flows[loop]
         self.blocks = {block for region in loop.regions for block in region.blocks}
         inside = surroundings.summary(loop)
         self.writes, self.opaque = inside.writes, inside.opaque
@@ -244,15 +266,17 @@ class _Motion:
     def run(self) -> Operation:
         """Change the loop; what stands in its place now."""
         loop, surroundings = self.loop, self.surroundings
-        groups = forwarding_groups(self.branch) or []
         replaced: set[Value] = set()
-        entered = [edge.target for edge in self.branch.region_edges(None)]
-        for entry in region_order(self.branch):
+        entered = [edge.target for edge in self.flow.edges(None)]
+        for entry in region_order(self.flow):
             region = entry.node
             self._replace([argument for block in region.blocks for argument in block.args], replaced)
             for block in region.blocks[:1]:
                 self._hoist_from(block, runs_always=entered == [region])
         self._replace(loop.results, replaced)
+        groups = forwarding_groups(self.flow) if replaced else None
+        if not groups:
+            return loop
         gone: dict[ForwardingGroup, list[int]] = {}
         for group in groups:
             columns = zip(*group.targets.values(), strict=True)
@@ -261,17 +285,18 @@ class _Motion:
             self.by.count("transparent" if is_carried else "forwarded", len(gone[group]))
         removed = {group.targets[None][index] for group in groups if None in group.targets for index in gone[group]}
         left = [result for result in loop.results if result not in removed]
-        made = without_forwarded(loop, self.branch, gone, self.by.name)
+        made = without_forwarded(loop, self.flow.branch, gone, self.by.name)
         if made is not loop:
             surroundings.renamed.update(zip(left, made.results, strict=True))
             surroundings.captures[made] = surroundings.captures.pop(loop, [])
             surroundings.loops.add(made)
+            surroundings.flows[made] = cast(RegionFlow, region_flow(made))
         return made
 
     def _replace(self, inputs: Sequence[Value], replaced: set[Value]) -> None:
         """Use what is the same in every round, and comes from outside, in place of arguments or results."""
         if inputs and self.copied is None:
-            self.copied = _copied(incoming_values(self.branch))
+            self.copied = _copied(incoming_values(self.flow))
         for value in inputs:
             source = self.copied.get(value) if self.copied is not None else None
             if source is not None and source.parent_block not in self.blocks:
@@ -307,24 +332,25 @@ def _copied(incoming: Mapping[Value, Sequence[Value]]) -> dict[Value, Value | No
     All are taken to be what the first one that comes in is, until another one comes in; then those that it goes on to
     are looked at again. O(values forwarded).
     """
-    users: dict[Value, list[Value]] = defaultdict(list)
+    users: dict[Value, list[Value]] = {}
     for target, values in incoming.items():
         for value in values:
             if value in incoming:
-                users[value].append(target)
+                users.setdefault(value, []).append(target)
     found: dict[Value, Value | None] = {}
     work = list(incoming)[::-1]
     while work:
         target = work.pop()
-        known = {
-            found[value] if value in incoming else value
-            for value in incoming[target]
-            if value in found or value not in incoming
-        }
+        known: list[Value | None] = []
+        for value in incoming[target]:
+            if value not in incoming:
+                known.append(value)
+            elif value in found:
+                known.append(found[value])
         if not known:
             continue
-        now = known.pop() if len(known) == 1 else None
+        now = known[0] if known.count(known[0]) == len(known) else None
         if target not in found or found[target] is not now:
             found[target] = now
-            work += users[target]
+            work += users.get(target, ())
     return found

@@ -10,8 +10,8 @@ from tx8ir.analysis.constants import splat_value
 from tx8ir.analysis.control_flow import is_choice
 from tx8ir.analysis.effects import is_speculatable
 from tx8ir.analysis.forwarding import ForwardingGroup, forwarding_groups, incoming_values
-from tx8ir.core import Block, Operation, Program, RecursiveEffects, Region, RegionBranch, Value, detached
-from tx8ir.core.ir.region_branch import edges_with_ends
+from tx8ir.core import Block, Operation, Program, RecursiveEffects, Region, Value, detached
+from tx8ir.core.ir.region_branch import RegionFlow, region_flow
 from tx8ir.dialects import scf
 from tx8ir.dialects.scf import condition_of
 from tx8ir.passes import OperationPass, option, register_pass
@@ -158,17 +158,17 @@ class _Walk:
             if op is None:
                 work.pop()
                 continue
-            branch = op.interface(RegionBranch) if op.regions else None
-            left = self._drop_forwarded(op, branch) if branch is not None else op
+            flow = region_flow(op)
+            left = self._drop_forwarded(op, flow) if flow is not None else op
             if left is not None:
                 work += [reversed(block) for inner in left.regions for block in inner.blocks]
 
-    def _drop_forwarded(self, op: Operation, branch: RegionBranch) -> Operation | None:
+    def _drop_forwarded(self, op: Operation, flow: RegionFlow) -> Operation | None:
         """Drop values without uses, and the whole choice when it does nothing any more; what is left."""
-        unused = _unused(op, branch)
+        unused = _unused(flow)
         self.by.count("unused", sum(map(len, unused.values())))
         if (
-            is_choice(op)
+            is_choice(flow)
             and RecursiveEffects in op.info.traits
             and not any(result.has_uses for result in op.results)
             and all(len(block) == 1 for region in op.regions for block in region.blocks)
@@ -176,7 +176,7 @@ class _Walk:
             op.erase(self.by.name)
             self.by.count("empty")
             return None
-        return without_forwarded(op, branch, unused, self.by.name)
+        return without_forwarded(op, flow.branch, unused, self.by.name)
 
     # -- choices -------------------------------------------------------------------------------------------------------
 
@@ -238,22 +238,22 @@ def _alike(one: Block, other: Block) -> bool:
     return True
 
 
-def _unused(op: Operation, branch: RegionBranch) -> dict[ForwardingGroup, set[int]]:
+def _unused(flow: RegionFlow) -> dict[ForwardingGroup, set[int]]:
     """Which forwarded values nothing needs but to hand each other on."""
-    groups = forwarding_groups(branch)
+    groups = forwarding_groups(flow)
     if groups is None:
         return {}
     columns: dict[Value, tuple[ForwardingGroup, int]] = {}
     unused = {group: set(range(group.width)) for group in groups}
     ends: dict[Operation, list[range]] = {}
-    for end, _, edge in edges_with_ends(branch):
-        if end is not None and end is not op and edge.forwarded is not None:
+    for end, _, edge in flow.with_ends():
+        if end is not None and end is not flow.op and edge.forwarded is not None:
             ends.setdefault(end, []).append(edge.forwarded)
     for group in groups:
         for inputs in group.targets.values():
             columns.update((value, (group, index)) for index, value in enumerate(inputs))
     feeding: dict[tuple[ForwardingGroup, int], list[Value]] = {}
-    for target, values in incoming_values(branch).items():
+    for target, values in incoming_values(flow).items():
         feeding.setdefault(columns[target], []).extend(value for value in values if value in columns)
     live = [
         value

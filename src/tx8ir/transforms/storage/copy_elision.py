@@ -11,7 +11,7 @@ from typing import ClassVar, Final, cast
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
-from tx8ir.analysis.control_flow import deciding_operands, forwarded_operands, is_choice
+from tx8ir.analysis.control_flow import forwarded_operands, is_choice
 from tx8ir.analysis.storage_origin import only_read, takes_value
 from tx8ir.core import (
     Block,
@@ -29,7 +29,6 @@ from tx8ir.core import (
     Program,
     Pure,
     ReadOnly,
-    RegionBranch,
     Snapshot,
     TensorType,
     Value,
@@ -39,7 +38,7 @@ from tx8ir.core import (
     relaxed_gc,
 )
 from tx8ir.core.ir.calls import returns_of
-from tx8ir.core.ir.region_branch import edges_with_ends
+from tx8ir.core.ir.region_branch import region_flow
 from tx8ir.dialects import builtin, func
 from tx8ir.passes import Pass, register_pass
 from tx8ir.support.trampoline import Task, run_trampoline
@@ -166,7 +165,7 @@ class _Contents:
                 if content is not None:
                     self._learn(op.results[0], content)
             elif op.regions:
-                if not is_choice(op):
+                if not is_choice(region_flow(op)):
                     self._forget(op)  # a later round of a loop sees what an earlier one wrote
                 for region in op.regions:
                     for inner in region.blocks:
@@ -274,12 +273,14 @@ class _Folding:
         uses = [use for use in op.op_operands if self._is_stable(use.value)]
         if not uses or op.interface(ViewLike) is not None:
             return  # where a view is used, its shadow takes its place
-        given, deciding = forwarded_operands(op), deciding_operands(op)
+        given = forwarded_operands(op)
         tensors: dict[Value, Value] = {}
         for use in uses:
             value, index = use.value, use.index
-            becomes_value = any(target in self.chosen for target in given[index].targets)
-            if becomes_value or ((index in deciding or _reads(op, use)) and takes_value(use)):
+            targets = given[index].targets if given is not None else ()
+            decides = given is not None and not targets
+            becomes_value = not self.chosen.isdisjoint(targets)
+            if becomes_value or ((decides or _reads(op, use)) and takes_value(use)):
                 if value not in self.chosen:
                     use.set(self.shadow(value))
             elif not self._is_tensor(value):
@@ -358,9 +359,9 @@ class _Folding:
 
 def _chosen_by_control(op: Operation) -> list[Value]:
     """The results and block arguments of `op` that control flow chooses."""
-    branch = op.interface(RegionBranch) if op.regions else None
-    if branch is not None:
-        return list(dict.fromkeys(value for _, _, edge in edges_with_ends(branch) for value in edge.inputs))
+    flow = region_flow(op)
+    if flow is not None:
+        return list(dict.fromkeys(value for _, _, edge in flow.with_ends() for value in edge.inputs))
     return [argument for block in op.successors for argument in block.args]
 
 

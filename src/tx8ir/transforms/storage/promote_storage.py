@@ -402,13 +402,16 @@ class PromoteStorage:
         """Let a choice or a loop carry the versions of the storages that are written inside."""
         roots = list(self._written_in.get(op, ()))
         branch = cast(RegionBranch, op.interface(RegionBranch))
-        kept = {group: self._kept_of(group) for group in groups}
         forwarded: dict[Region | None, list[tuple[range, list[int]]]] = {}
         taken: dict[Region | None, tuple[int, list[int]]] = {}
         for group in groups:
-            for source, values in sorted(group.sources, key=lambda entry: entry[1].start):
-                forwarded.setdefault(source, []).append((values, kept[group]))
-            taken.update((target, (group.width, kept[group])) for target in group.targets)
+            kept = self._kept_of(group)
+            for source, values in group.sources:
+                forwarded.setdefault(source, []).append((values, kept))
+            taken.update(dict.fromkeys(group.targets, (group.width, kept)))
+        for ranges in forwarded.values():
+            if len(ranges) > 1:
+                ranges.sort(key=lambda entry: entry[0].start)
         if roots:
             for region in op.regions:
                 if not len(region):
@@ -438,6 +441,8 @@ class PromoteStorage:
 
     def _kept_of(self, group: ForwardingGroup) -> list[int]:
         """Indices of the values of a group that stay: those that stay in one of its lists."""
+        if not group.width:
+            return []
         kept: set[int] = set()
         for inputs in group.targets.values():
             kept.update(self._kept(inputs))
