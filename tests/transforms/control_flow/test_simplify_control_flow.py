@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 
 from support.examples import with_examples
+from support.steps import assert_linear
 from tx8ir.core import Block, Builder, FunctionType, Program, TensorType, Value, VTensorType, f32, i1, i32, parse
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.testing import assert_preserves, check
@@ -342,21 +342,22 @@ def test_what_blocks_decide_for_regions_and_regions_for_blocks(run) -> None:
 # --- size ----------------------------------------------------------------------------------------------------------
 
 
-def _timed(program: Program, limit: float) -> dict[str, int]:
+def _simplified(program: Program) -> dict[str, int]:
     simplify = SimplifyControlFlow()
-    start = time.process_time()
     simplify.run(program)
-    assert time.process_time() - start < limit
     program.verify()
     return dict(simplify.statistics)
 
 
-@pytest.mark.slow
-def test_ten_thousand_blocks_become_one() -> None:
+def _simplifying(program: Program) -> Callable[[], object]:
+    return lambda: SimplifyControlFlow().run(program)
+
+
+def _diamonds(count: int) -> Program:
     def fill(new: Callable[..., Block], c: Value, x: Value) -> None:
         value: Value = x
         block = c.owner
-        for _ in range(3333):
+        for _ in range(count):
             left, right, join = new(), new(), new(F)
             with Builder.at_end(block):
                 cf.cond_br(c, (), (), true_dest=left, false_dest=right)
@@ -369,18 +370,23 @@ def test_ten_thousand_blocks_become_one() -> None:
         with Builder.at_end(block):
             func.ReturnOp([value])
 
-    program = blocks([B, F], [F], fill)
-    counted = _timed(program, 10)
-    assert len(program.main.body) == 1
-    assert counted["selected"] == 3332
-    assert counted["merged"] == 3333
+    return blocks([B, F], [F], fill)
 
 
 @pytest.mark.slow
-def test_ten_thousand_blocks_that_merge_or_go() -> None:
+def test_three_thousand_blocks_become_one() -> None:
+    assert_linear(lambda count: _simplifying(_diamonds(count)), 50)
+    program = _diamonds(999)
+    counted = _simplified(program)
+    assert len(program.main.body) == 1
+    assert counted["selected"] == 998
+    assert counted["merged"] == 999
+
+
+def _leftovers(count: int) -> Program:
     def fill(new: Callable[..., Block], x: Value) -> None:
         block = x.owner
-        for _ in range(5000):
+        for _ in range(count):
             dead, following = new(), new()
             with Builder.at_end(dead):
                 cf.br((), dest=following)
@@ -391,17 +397,22 @@ def test_ten_thousand_blocks_that_merge_or_go() -> None:
         with Builder.at_end(block):
             func.ReturnOp([x])
 
-    program = blocks([F], [F], fill)
-    assert _timed(program, 5) == {"unreachable": 5000, "merged": 5000}
+    return blocks([F], [F], fill)
+
+
+@pytest.mark.slow
+def test_three_thousand_blocks_that_merge_or_go() -> None:
+    assert_linear(lambda count: _simplifying(_leftovers(count)), 50)
+    assert _simplified(_leftovers(1500)) == {"unreachable": 1500, "merged": 1500}
 
 
 @pytest.mark.parametrize("constant", [True, False])
 def test_a_thousand_choices_inside_one_another(build, constant: bool) -> None:
-    def body(c: Value, x: Value, t: Value) -> list[Value]:
+    def body(depth: int, c: Value, x: Value, t: Value) -> list[Value]:
         condition = flag(True) if constant else c
         outermost = scf.IfOp.build(condition, lambda: [x, x], lambda: [x, pd.exp(x)])
         inner = outermost
-        for _ in range(1000):
+        for _ in range(depth):
             end = inner.then_region.block.terminator
             with Builder.before(end):
                 pd.relu_(t)
@@ -410,8 +421,12 @@ def test_a_thousand_choices_inside_one_another(build, constant: bool) -> None:
             inner = made
         return [outermost.outputs[0]]
 
-    program = build(body, B, F, TENSOR)
-    counted = _timed(program, 10)
+    def nest(depth: int) -> Program:
+        return build(lambda c, x, t: body(depth, c, x, t), B, F, TENSOR)
+
+    assert_linear(lambda depth: _simplifying(nest(depth)), 50)
+    program = nest(1000)
+    counted = _simplified(program)
     assert counted["constant" if constant else "unused"] >= 1001
     assert names(program).count("pd.relu_") == 1000
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from support.examples import with_examples
+from support.steps import assert_linear
 from tx8ir.analysis.trip_count import trip_count
 from tx8ir.core import (
     Block,
@@ -248,46 +248,53 @@ def test_loops_inside_one_another_grow_as_far_as_allowed(build) -> None:
     assert len(names(program)) < 1000
 
 
-def test_a_thousand_loops_inside_one_another(build) -> None:
-    def body(x: Value) -> list[Value]:
+def test_many_loops_inside_one_another(build) -> None:
+    def body(depth: int, x: Value) -> list[Value]:
         def once(inits: Sequence[Value]) -> scf.WhileOp:
             return counting(
                 0, lambda i: pd.less_than(i, number(1)), lambda i: pd.add(i, number(1)), inits, lambda a: [a]
             )
 
         outermost = loop = once([x])
-        for _ in range(1000):
+        for _ in range(depth):
             end = loop.after.block.terminator
             with Builder.before(end):
                 loop = once([end.operands[1]])
             end.set_operand(1, loop.outputs[1])
         return [outermost.outputs[1]]
 
-    program = build(body, F)
+    def unrolling(depth: int) -> Callable[[], object]:
+        program = build(lambda x: body(depth, x), F)
+        return lambda: Unroll(max_ops=30).run(program)
+
+    assert_linear(unrolling, 50)
+    program = build(lambda x: body(1000, x), F)
     unroll = Unroll(max_ops=300)
-    start = time.process_time()
     unroll.run(program)
-    assert time.process_time() - start < 10
     program.verify()
     assert unroll.statistics["unrolled"] > 10
 
 
 def test_ten_thousand_operations(build) -> None:
-    def rounds(a: Value) -> list[Value]:
-        for _ in range(1000):
-            a = pd.relu(a).out
-        return [a]
+    def loop(count: int) -> Program:
+        def rounds(a: Value) -> list[Value]:
+            for _ in range(count):
+                a = pd.relu(a).out
+            return [a]
 
-    program = build(
-        lambda x: (
-            counting(0, lambda i: pd.less_than(i, number(10)), lambda i: pd.add(i, number(1)), [x], rounds).outputs
-        ),
-        F,
-    )
-    unroll = Unroll(max_trips=10, max_ops=20_000)
-    start = time.process_time()
-    unroll.run(program)
-    assert time.process_time() - start < 5
+        return build(
+            lambda x: (
+                counting(0, lambda i: pd.less_than(i, number(10)), lambda i: pd.add(i, number(1)), [x], rounds).outputs
+            ),
+            F,
+        )
+
+    def unrolling(program: Program) -> Callable[[], object]:
+        return lambda: Unroll(max_trips=10, max_ops=20_000).run(program)
+
+    assert_linear(lambda count: unrolling(loop(count)), 20)
+    program = loop(1000)
+    unrolling(program)()
     assert names(program).count("pd.relu") == 10_000
 
 
