@@ -57,6 +57,15 @@ def test_variables_reuse_space_once_their_readers_are_done() -> None:
     assert addresses[-1] not in addresses[:-1], "a result of the program has storage of its own"
 
 
+def test_without_reuse_every_variable_has_bytes_of_its_own() -> None:
+    program = chain(6)
+    report = PassManager.parse("allocate-ddr{reuse=false}").run(program)
+    counts = dict(report.stages[0].statistics)
+    size = 3 * TX8.ddr_bank
+    assert len({g.attributes["ddr_addr"].value for g in groups(program)}) == 6
+    assert counts["variable bytes"] == 5 * size, "the sixth is a result"
+
+
 def test_an_alias_has_no_storage_of_its_own() -> None:
     program = chain(1, "tx8be.Reshape", tag=2)
     counts = allocate(program)

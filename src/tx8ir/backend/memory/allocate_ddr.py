@@ -7,14 +7,15 @@ from typing import Any, ClassVar
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops
+from tx8ir.backend.memory.buffers import Buffer
 from tx8ir.backend.memory.ddr_storage import storage_of, stored_bytes
-from tx8ir.backend.memory.placement import Buffer, place
+from tx8ir.backend.memory.planner import plan
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.backend.schedule.annotations import write_ddr_address, write_ddr_scratch
 from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
-from tx8ir.passes import Pass, register_pass
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target.chip import Target
 
 __all__ = ["AllocateDdr", "result_values"]
@@ -36,15 +37,17 @@ class AllocateDdr(Pass):
 
     Constants come first in the order of their ids (large ones have the lowest), then inputs, then results, then the
     space that variables share: a variable is live from its group's layer to the layer of its last reader, both
-    included, and variables that are not live together may lie on the same bytes. Leaves `ddr_addr` on `Input`,
-    `LoadConst` and `Group` ops and `ddr_scratch` (address, size) on the module. A group that only aliases has no
-    storage of its own.
+    included, and variables that are not live together may lie on the same bytes (`reuse`). Leaves `ddr_addr` on
+    `Input`, `LoadConst` and `Group` ops and `ddr_scratch` (address, size) on the module. A group that only aliases
+    has no storage of its own.
 
     Assumes: `group-barriers` ran. Raises `CompileError` when DDR is too small.
     """
 
     name: ClassVar[str] = "allocate-ddr"
     preserves: ClassVar[frozenset[type[Any]]] = frozenset({Transfers})
+    reuse: bool = option(True, "whether variables that are not live together may lie on the same bytes")
+    max_nodes: int = option(0, "bound on the exact search behind the heuristics, in placed buffers")
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
@@ -94,18 +97,22 @@ class AllocateDdr(Pass):
                 owner = storage_of(value)
                 ends[owner] = max(ends.get(owner, 0), time[group])
         variables = [g for g in groups if g.group_tag != 2 and g not in fixed and g.outs]
+        sizes = [_banks(stored_bytes(g.outs[0]), target) for g in variables]
+        # Without reuse all are live all the time: first fit lays them one after the other, large ones first.
+        lifetimes = [(time[g], max(time[g], ends.get(g, 0)) + 1) if self.reuse else (0, 1) for g in variables]
         items = [
-            Buffer(_banks(stored_bytes(g.outs[0]), target), time[g], max(time[g], ends.get(g, 0))) for g in variables
+            Buffer(str(number), *lifetime, size, target.ddr_bank)
+            for number, (lifetime, size) in enumerate(zip(lifetimes, sizes, strict=True))
         ]
-        placement = place(items, alignment=target.ddr_bank, max_nodes=0)
+        placement = plan(items, steps=self.max_nodes)
         for group, offset in zip(variables, placement.offsets, strict=True):
             write_ddr_address(group, base + offset)
-        if placement.size:
-            write_ddr_scratch(program, base, placement.size)
+        if placement.peak:
+            write_ddr_scratch(program, base, placement.peak)
         self.count("variables", len(variables))
-        self.count("variable bytes", placement.size)
+        self.count("variable bytes", placement.peak)
         self.count("variable bound bytes", placement.bound)
-        return base + placement.size
+        return base + placement.peak
 
 
 def _banks(size: int, target: Target) -> int:

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
-from tx8ir.backend.memory.spm_plan import plan_spm
+from tx8ir.backend.memory.buffers import MemoryPlanError
+from tx8ir.backend.memory.spm_plan import place_in_spm
 from tx8ir.backend.schedule.annotations import read_tiling, write_spm
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
 from tx8ir.backend.schedule.steps import GroupSteps
@@ -27,14 +28,14 @@ class AllocateSpm(Pass):
     Leaves `dev_info.mem_addr` (one address per buffer) on loads and compute ops, `imm_addr` and `imm_size` on compute
     ops and `spm_alloc_size` on the group. Groups run one after the other on a tile, so each has the whole SPM; they
     take the low and the high end of it in turn, so that a group's constants can load while the one before computes.
-    `max_nodes` bounds the exact search behind the heuristics.
+    `max_nodes` bounds the exact search behind the heuristics, which only begins where these miss the bound.
 
     Assumes: `shard-and-split` ran. Raises `CompileError` when a group does not fit.
     """
 
     name: ClassVar[str] = "allocate-spm"
     preserves: ClassVar[frozenset[type[Any]]] = frozenset({Transfers})
-    max_nodes: int = option(20_000, "bound on the exact search behind the heuristics, in nodes")
+    max_nodes: int = option(20_000, "bound on the exact search behind the heuristics, in placed buffers")
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
@@ -55,18 +56,17 @@ class AllocateSpm(Pass):
         temporaries = [
             max(body.kernel(k, form).temp_bytes for form in forms.values()) for k in range(len(body.compute))
         ]
-        plan = plan_spm(
-            body,
-            forms.values(),
-            kept=steps.kept(),
-            buffers=buffers,
-            temporaries=temporaries,
-            max_nodes=self.max_nodes,
-        )
-        if plan is None:
-            raise CompileError(
-                f"the group needs more than the {target.spm_allocatable_bytes} bytes of SPM", op=body.group
+        try:
+            plan = place_in_spm(
+                body,
+                forms.values(),
+                kept=steps.kept(),
+                buffers=buffers,
+                temporaries=temporaries,
+                max_nodes=self.max_nodes,
             )
+        except MemoryPlanError as error:
+            raise CompileError(f"the group does not fit the SPM: {error}", op=body.group) from None
         if high:
             plan = plan.moved(target.spm_allocatable_bytes - plan.size)
         write_spm(body, plan.values, plan.imm, plan.size)

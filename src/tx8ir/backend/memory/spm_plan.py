@@ -6,11 +6,12 @@ from collections.abc import Collection, Iterable
 
 import attrs
 
-from tx8ir.backend.memory.placement import Buffer, place
+from tx8ir.backend.memory.buffers import Buffer, BufferTooLargeError, CapacityError
+from tx8ir.backend.memory.planner import plan
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
 
-__all__ = ["SpmPlan", "plan_spm"]
+__all__ = ["SpmPlan", "place_in_spm", "plan_spm"]
 
 
 @attrs.frozen
@@ -42,12 +43,30 @@ def plan_spm(
     temporaries: Iterable[int],
     max_nodes: int = 20_000,
 ) -> SpmPlan | None:
-    """Addresses that hold every slice in `forms`, or None when they do not fit the allocatable SPM.
+    """What `place_in_spm` returns, or None when the slices do not fit the allocatable SPM."""
+    try:
+        return place_in_spm(body, forms, kept=kept, buffers=buffers, temporaries=temporaries, max_nodes=max_nodes)
+    except (BufferTooLargeError, CapacityError):
+        return None
+
+
+def place_in_spm(
+    body: GroupBody,
+    forms: Iterable[GroupSlice],
+    *,
+    kept: Collection[int],
+    buffers: int,
+    temporaries: Iterable[int],
+    max_nodes: int = 20_000,
+) -> SpmPlan:
+    """Addresses that hold every slice in `forms`.
 
     Steps are: 0 the loads, 1 + k compute op k, then the store. `kept` names values that stay over all time steps;
     `buffers` is how many copies the other loads and the stored value have (2: the next step loads while this one
     computes). `temporaries` gives the bytes each compute op takes. The result of an op that works in place takes over
-    the buffer of its operand when this one dies there.
+    the buffer of its operand when this one dies there. `max_nodes` bounds the exact search behind the heuristics.
+
+    Raises `BufferTooLargeError` or `CapacityError` when they do not fit the allocatable SPM.
     """
     forms = list(forms)
     target = body.target
@@ -72,12 +91,16 @@ def plan_spm(
         last[root] = max(last.get(root, dies), dies)
         size[root] = max(size.get(root, 0), align_up(sizes[i]))
     roots = sorted(size)
-    items = [Buffer(size[r] * copies.get(r, 1), first[r], last[r]) for r in roots]
+    grain = target.spm_alignment
+    names = [(op.name.removeprefix("tx8be.")) for op in (*body.loads, *body.compute)]
+    items = [Buffer(f"{names[r]} {r}", first[r], last[r] + 1, size[r] * copies.get(r, 1), grain) for r in roots]
     imm_bytes = list(temporaries)
-    items += [Buffer(b, 1 + k, 1 + k) for k, b in enumerate(imm_bytes)]
-    placement = place(items, alignment=target.spm_alignment, max_nodes=max_nodes)
-    if placement.size > target.spm_allocatable_bytes:
-        return None
+    computed = names[len(body.loads) :]
+    items += [
+        Buffer(f"temporaries of {computed[k]} {len(body.loads) + k}", 1 + k, 2 + k, align_up(b), grain)
+        for k, b in enumerate(imm_bytes)
+    ]
+    placement = plan(items, target.spm_allocatable_bytes, steps=max_nodes)
     base = target.spm_allocatable[0]
     at = {r: base + offset for r, offset in zip(roots, placement.offsets, strict=False)}
     addresses = tuple(
@@ -88,7 +111,7 @@ def plan_spm(
         (base + offset if bytes_ else 0, bytes_)
         for offset, bytes_ in zip(placement.offsets[len(roots) :], imm_bytes, strict=True)
     )
-    return SpmPlan(addresses, imm, placement.size, placement.bound)
+    return SpmPlan(addresses, imm, placement.peak, placement.bound)
 
 
 def _size(body: GroupBody, position: int, form: GroupSlice) -> int:
