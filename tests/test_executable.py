@@ -446,3 +446,16 @@ def test_an_error_of_nan_never_passes() -> None:
 )
 def test_ulp(value: float, number_format: Format, expected: float) -> None:
     assert ulp(value, number_format) == expected
+
+
+def test_variables_share_ddr_unless_they_should_not() -> None:
+    chain = "\n".join(
+        f'%{i} = "pd.{op}"(%{i - 1}) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>'
+        for i, op in ((2, "exp"), (3, "sin"))
+    )
+    program = tx8ir.parse(ADD_RELU.replace("return %1", f"{chain}\nreturn %3"))
+    apart = CompileOptions(opt_graph="required", opt_group="single")
+    reused, own = (tx8ir.compile(program, options=attrs.evolve(apart, opt_ddr=ddr)) for ddr in ("on", "off"))
+    assert reused.report.compilation.ddr_bytes["scratch"] == 2 * TX8.ddr_bank
+    assert own.report.compilation.ddr_bytes["scratch"] == 3 * TX8.ddr_bank
+    assert np.array_equal(reused.run(x=X, y=Y)["out"], own.run(x=X, y=Y)["out"])

@@ -26,6 +26,7 @@ from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 Dtype = Literal["f32", "bf16", "f16"]
 GraphPasses = Literal["full", "required"]
 Grouping = Literal["fused", "single"]
+OnOff = Literal["on", "off"]
 
 DTYPES: Final = (f32, bf16, f16)
 """The formats that floating-point values can be computed in."""
@@ -60,11 +61,14 @@ class CompileOptions:
         the backend takes.
     opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
         SPM; "single" leaves one operation per group.
+    opt_ddr: "on" lets variables in DDR that are not live together share bytes; "off" gives each bytes of its own, so
+        that a run leaves all of them in memory to be looked at.
     """
 
     dtype: Dtype | None = attrs.field(default=None, converter=_dtype)
     opt_graph: GraphPasses = attrs.field(default="full", validator=attrs.validators.in_(("full", "required")))
     opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
+    opt_ddr: OnOff = attrs.field(default="on", validator=attrs.validators.in_(("on", "off")))
 
 
 class Progress(Protocol):
@@ -118,6 +122,8 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
     for name in stages:
         kind = find_pass(name)  # None: a pipeline
         taken = [OPTIONS[name]] if name in OPTIONS else []
+        if name == "allocate-ddr" and options.opt_ddr == "off":
+            taken.append("reuse=false")
         if options.dtype is not None and kind is not None and "dtype" in attrs.fields_dict(kind):
             taken.append(f"dtype={options.dtype}")
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)

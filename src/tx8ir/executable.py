@@ -21,8 +21,8 @@ from tx8ir.core.schema import Check, structure
 from tx8ir.dialects import tx8
 from tx8ir.reports import CompileReport, Report, RunReport
 from tx8ir.signature import InputError, Port, Signature, kind_of, prepare_inputs, quoted, to_port
-from tx8ir.sim import Simulator
-from tx8ir.target.chip import PROFILES, TX8, Target
+from tx8ir.sim import SimReport, Simulator, time_program
+from tx8ir.target.chip import PROFILES, TX8, Profile, Target
 
 _SAVE_FORMAT: Final = 2
 _MANIFEST: Final = "executable.json"
@@ -97,6 +97,20 @@ class Executable:
         if wrong:
             raise RangeError("; ".join(wrong))
         return {port.name: to_port(port, result.outputs) for port in self.signature.outputs}
+
+    def estimate(self, profile: str | Profile | None = None) -> SimReport:
+        """What a run costs, without inputs and without computing any data: the report, and the trace, of a run.
+
+        profile: "datasheet" or "board", or a timing profile; by default that of the target it was compiled for.
+
+        Raises ValueError for an unknown profile.
+        """
+        target = self.target
+        if isinstance(profile, str):
+            if profile not in PROFILES:
+                raise ValueError(f"profile is {profile!r}; expected one of {', '.join(PROFILES)}")
+            profile = PROFILES[profile]
+        return time_program(self.program, target if profile is None else attrs.evolve(target, profile=profile))
 
     def save(self, path: str | Path) -> None:
         """Writes the executable into the folder `path` (made if needed): program, constants and manifest."""

@@ -96,10 +96,12 @@ class CompileReport:
 
 @attrs.frozen
 class RunReport:
-    """What one simulated run cost: the simulator's report, the wall time of simulating it in seconds, and its flags."""
+    """What one simulated run cost: the simulator's report, the wall time of simulating it in seconds (None when it was
+    timed only), and its flags.
+    """
 
     sim: SimReport
-    seconds: float
+    seconds: float | None
     flags: tuple[FlagRow, ...] = ()
 
     @property
@@ -108,9 +110,10 @@ class RunReport:
         an infinity or overflowed (if it did), stalls, the costliest groups and the costliest sources.
         """
         sim = self.sim
+        simulated = "timed only" if self.seconds is None else f"{self.seconds:.2f} s to simulate"
         engines = Table(
             f"simulated run: {sim.microseconds:.1f} us on the chip ({sim.cycles} cycles), "
-            f"{sim.instructions} instructions; {self.seconds:.2f} s to simulate",
+            f"{sim.instructions} instructions; {simulated}",
             ("engine", "busy cycles", "utilisation"),
             tuple(
                 (engine, f"{cycles:.0f}", f"{100 * sim.utilisation[engine]:.1f} %")

@@ -129,6 +129,33 @@ def test_the_board_profile_takes_longer(run: Run, model: Path) -> None:
     assert microseconds("board") > microseconds("datasheet")
 
 
+def test_time_only_says_what_the_run_says(run: Run, model: Path, tmp_path: Path) -> None:
+    inputs = save_data(tmp_path / "data.npz", x=X)
+    ran = run("run", model, "--inputs", inputs, "--trace", "ran.json").output
+    timed = run("run", model, "--time-only", "--trace", "timed.json").output
+    (line,) = [line for line in ran.splitlines() if line.startswith("simulated run: ")]
+    assert line.partition(";")[0] + "; timed only" in timed.splitlines()
+    assert "outputs" not in timed
+    assert (tmp_path / "timed.json").read_text() == (tmp_path / "ran.json").read_text()
+    run("compile", model, "-o", "saved")
+    assert "timed only" in run("run", "saved", "--time-only", "--profile", "board").output
+
+
+@pytest.mark.parametrize("with_", [["--check"], ["--inputs", "data.npz"], ["--save", "there"]])
+def test_time_only_computes_no_data(run: Run, model: Path, with_: list[str]) -> None:
+    result = run("run", model, "--time-only", *with_)
+    assert result.exit_code == 2
+    assert "--time-only computes no data: it goes without --inputs, --check and --save" in result.stderr
+
+
+def test_options_of_the_compiler(run: Run, model: Path) -> None:
+    after = run("print", model, "--opt", "ddr=off", "--opt", "group=single", "--after", "allocate-ddr")
+    assert after.exit_code == 0
+    result = run("run", model, "--time-only", "--opt", "ddr=perhaps")
+    assert result.exit_code == 2
+    assert "--opt ddr=perhaps: expected one of graph=full|required, group=fused|single, ddr=on|off" in result.stderr
+
+
 # --- compile, print, opt
 
 

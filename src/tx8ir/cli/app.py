@@ -16,11 +16,12 @@ from tx8ir.backend.set_target import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import load_program, read_data, write_data
 from tx8ir.cli.fuzz import fuzz
-from tx8ir.cli.opt import opt
+from tx8ir.cli.opt import opt as opt_command
+from tx8ir.cli.options import choices_in_words, compile_options
 from tx8ir.compiler import DTYPES, CompileOptions, compile, lower
 from tx8ir.core import element_type
 from tx8ir.executable import Executable
-from tx8ir.reports import Report
+from tx8ir.reports import Report, RunReport
 from tx8ir.signature import InputError
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Target
@@ -65,6 +66,10 @@ Profile = Annotated[
     ProfileOption | None,
     typer.Option("--profile", help="timing: peaks of the data sheet (default) or as measured"),
 ]
+Opt = Annotated[
+    list[str] | None,
+    typer.Option("--opt", metavar="NAME=VALUE", help=f"how to compile, repeatable: {choices_in_words()}"),
+]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="print the time and size of every stage")]
 
 
@@ -105,7 +110,12 @@ def run(
         Path | None,
         typer.Option(metavar="FILE", help="write what each engine did when, as a trace that ui.perfetto.dev opens"),
     ] = None,
+    time_only: Annotated[
+        bool,
+        typer.Option("--time-only", help="say what a run costs without computing any data; takes no inputs"),
+    ] = False,
     profile: Profile = None,
+    opt: Opt = None,
     verbose: Verbose = False,
 ) -> None:
     """Compile MODEL, run it on the simulated chip, and print what came out and what it cost.
@@ -117,17 +127,26 @@ def run(
     progress = StageProgress()
     out = console()
     with user_errors(progress):
+        options = compile_options(dtype, opt)
         saved = Executable.is_saved(model)
-        if saved and (check or dtype is not None or profile is not None):
+        if saved and (check or options != CompileOptions() or (profile is not None and not time_only)):
             raise InputError(
-                f"{model} is an executable: --dtype, --profile and --check need the model it was compiled from"
+                f"{model} is an executable: --dtype, --opt, --profile and --check need the model it was compiled from"
             )
+        if time_only and (inputs is not None or check or save is not None):
+            raise InputError("--time-only computes no data: it goes without --inputs, --check and --save")
         program = None if saved else load_program(model)
-        options = CompileOptions(dtype=dtype)
         if program is None:
             executable = Executable.load(model)
         else:
             executable = compile(program, _target(profile), options, progress=progress)
+        if time_only:
+            with progress.stage("time"):
+                timed = executable.estimate(None if profile is None else profile.value)
+            if trace is not None:
+                timed.trace(trace)
+            _print_report(Report(executable.report.compilation, RunReport(timed, None)), verbose=verbose)
+            return
         data = read_data(inputs, executable.signature)
         with progress.stage("simulate"):
             outputs = executable.run(data.inputs)
@@ -155,12 +174,13 @@ def compile_command(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="folder to write the executable into")],
     dtype: DtypeArgument = None,
     profile: Profile = None,
+    opt: Opt = None,
     verbose: Verbose = False,
 ) -> None:
     """Compile MODEL and save the executable into DIR, which ``tx8ir run DIR`` runs."""
     progress = StageProgress()
     with user_errors(progress):
-        executable = compile(load_program(model), _target(profile), CompileOptions(dtype=dtype), progress=progress)
+        executable = compile(load_program(model), _target(profile), compile_options(dtype, opt), progress=progress)
         executable.save(output)
         _print_report(executable.report, verbose=verbose)
 
@@ -172,16 +192,17 @@ def print_command(
         str | None, typer.Option(metavar="PASS", help="print it as it is after this stage of the compilation")
     ] = None,
     dtype: DtypeArgument = None,
+    opt: Opt = None,
 ) -> None:
     """Print MODEL as IR text."""
     with user_errors(StageProgress()):
         program = load_program(model)
         if after is not None:
-            program = lower(program, CompileOptions(dtype=dtype), through=after)
+            program = lower(program, compile_options(dtype, opt), through=after)
         print(program)
 
 
-app.command("opt")(opt)
+app.command("opt")(opt_command)
 app.command("fuzz")(fuzz)
 
 
