@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import importlib.metadata
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +20,7 @@ from support.campaign import campaign_environment, run_campaign
 from support.folders import COMPILED, FolderCampaign, paths_of, stores
 from tx8ir.core import IrError, LoadError, Program
 from tx8ir.core.weights.safetensors import STORAGE as FORMATS
-from tx8ir.executable import Executable
+from tx8ir.executable import Executable, _checksum
 
 PARTS = ("signature", "compilation")
 
@@ -158,8 +160,14 @@ def test_a_missing_part_is_named(saved: Path, tmp_path: Path, manifest: dict[str
         ("[" * 100_000, "it nests too deep"),
         ('{"format": 2, "format": 2}', "key 'format' appears twice"),
         ("", "a damaged file"),
-        ("3", "expected an object with the keys format, target, signature, compilation, checksum, found 3"),
-        ("[]", r"expected an object with the keys format, target, signature, compilation, checksum, found \[\]"),
+        (
+            "3",
+            "expected an object with the keys format, target, .* version, files, found 3",
+        ),
+        (
+            "[]",
+            r"expected an object with the keys format, target, .* version, files, found \[\]",
+        ),
         ('{"\\ud800": 1}', "half of a surrogate pair"),
     ],
 )
@@ -197,3 +205,35 @@ def test_twenty_thousand_mutated_folders_end_in_a_diagnostic() -> None:
     command = [sys.executable, "-m", "support.campaign", "folders", "--count", "20000", "--seed", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=campaign_environment())
     assert done.returncode == 0, done.stdout
+
+
+def test_a_program_that_was_changed_is_not_the_one_that_was_saved(saved: Path, tmp_path: Path) -> None:
+    shutil.copytree(saved, tmp_path / "copy")
+    (tmp_path / "copy" / "main.c").unlink()
+    Executable.load(tmp_path / "copy")  # which others need, and loading does not
+    with (tmp_path / "copy" / "graph.mlir").open("a") as stream:
+        stream.write("// by hand\n")
+    with pytest.raises(LoadError, match=r"the SHA-256 of graph\.mlir when it was saved") as error:
+        Executable.load(tmp_path / "copy")
+    assert error.value.at == "files.graph.mlir"
+
+
+def test_constants_that_were_changed_are_not_those_that_were_saved(saved: Path, tmp_path: Path) -> None:
+    shutil.copytree(saved, tmp_path / "copy")
+    data = bytearray((saved / "weights.safetensors").read_bytes())
+    data[-1] ^= 1
+    (tmp_path / "copy" / "weights.safetensors").write_bytes(data)
+    with pytest.raises(LoadError, match=r"the SHA-256 of weights\.safetensors when it was saved"):
+        Executable.load(tmp_path / "copy")
+
+
+def test_no_other_file_is_named(saved: Path, tmp_path: Path, manifest: dict[str, Any]) -> None:
+    manifest["files"]["../../secret"] = "0"
+    manifest["checksum"] = _checksum(manifest)
+    with pytest.raises(LoadError, match=r"found the key '\.\./\.\./secret'"):
+        load_with(saved, tmp_path, manifest)
+
+
+def test_an_executable_says_who_wrote_it(manifest: dict[str, Any]) -> None:
+    assert manifest["version"] == importlib.metadata.version("tx8ir")
+    assert list(manifest["files"]) == ["graph.mlir", "weights.safetensors", "main.c", "tx8.h"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib.metadata
 import json
 import os
 import time
@@ -14,9 +15,12 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tx8ir.backend.codegen import c_interface
+from tx8ir.backend.codegen.main_c import main_c
 from tx8ir.backend.set_target import target_with
 from tx8ir.core import DYNAMIC, IrError, LoadError, Program, RankedTensor
 from tx8ir.core.files import read_json, shown
+from tx8ir.core.program import GRAPH_FILE, WEIGHTS_FILE
 from tx8ir.core.schema import Check, structure
 from tx8ir.dialects import tx8
 from tx8ir.reports import CompileReport, Report, RunReport
@@ -26,6 +30,9 @@ from tx8ir.target.chip import PROFILES, TX8, Profile, Target
 
 _SAVE_FORMAT: Final = 2
 _MANIFEST: Final = "executable.json"
+MAIN_FILE: Final = "main.c"
+HEADER_FILE: Final = "tx8.h"
+_FILES: Final = (GRAPH_FILE, WEIGHTS_FILE, MAIN_FILE, HEADER_FILE)
 
 
 class RangeError(ArithmeticError):
@@ -41,6 +48,7 @@ class Executable:
     program: the `tx8` instruction program with its constant segments; it names its target.
     signature: the inputs and outputs of the source program; `run` takes and returns arrays of these types.
     stages: text of the program after each stage, by pass name; empty unless asked for at compile time.
+    input_elements: what the chip reads each input as, by name; inputs that are not used are left out.
     """
 
     def __init__(
@@ -57,7 +65,7 @@ class Executable:
         self._compilation = compilation
         self._latest: RunReport | None = None
         ports = [op for op in program.module.walk() if isinstance(op, tx8.InputOp | tx8.OutputOp)]
-        self._elements = {op.port_name: op.tensor.element for op in ports if isinstance(op, tx8.InputOp)}
+        self.input_elements = {op.port_name: op.tensor.element for op in ports if isinstance(op, tx8.InputOp)}
         outputs = (op for op in ports if isinstance(op, tx8.OutputOp))
         self._status_words = {op.port_name: op.status for op in outputs if op.status is not None}
         self._simulator = Simulator(program)
@@ -89,7 +97,7 @@ class Executable:
         if twice:
             raise InputError(f"input{'s'[: len(twice) > 1]} {quoted(twice)} given in the mapping and as keyword")
         given.update(named)
-        feeds = prepare_inputs(self.signature, given, self._elements)
+        feeds = prepare_inputs(self.signature, given, self.input_elements)
         started = time.perf_counter()
         result = self._simulator.run(feeds)
         self._latest = RunReport(result.report, time.perf_counter() - started, result.flags)
@@ -113,11 +121,21 @@ class Executable:
         return time_program(self.program, target if profile is None else attrs.evolve(target, profile=profile))
 
     def save(self, path: str | Path) -> None:
-        """Writes the executable into the folder `path` (made if needed): program, constants and manifest."""
+        """Writes the executable into the folder `path` (made if needed).
+
+        graph.mlir: the instruction program. weights.safetensors: the bytes of its constants. main.c, tx8.h: the same
+        program in C, for other devices. executable.json: what the program takes and returns, the report of its
+        compilation, the version of tx8ir that wrote it, and the SHA-256 of each of these files.
+        """
         folder = Path(path)
+        version = importlib.metadata.version("tx8ir")
         self.program.save(folder)
+        (folder / MAIN_FILE).write_text(main_c(self.program, version), encoding="utf-8")
+        (folder / HEADER_FILE).write_text(c_interface.header(version), encoding="utf-8")
         manifest: dict[str, object] = {
             "format": _SAVE_FORMAT,
+            "version": version,
+            "files": {name: _digest(folder / name) for name in _FILES},
             "target": {},
             "signature": attrs.asdict(self.signature),
             "compilation": attrs.asdict(self._compilation),
@@ -154,6 +172,7 @@ class Executable:
         if manifest.checksum != wanted:
             raise LoadError(manifest_path, f"{wanted!r}, the checksum of this manifest: it was changed after it was "
                             "saved", repr(manifest.checksum), "checksum")  # fmt: skip
+        _check_files(manifest.files, folder, manifest_path)
         return cls(program, manifest.signature, manifest.compilation)
 
     def __str__(self) -> str:
@@ -189,12 +208,34 @@ class _Manifest:
     signature: Signature
     compilation: CompileReport
     checksum: str
+    version: str = ""
+    files: Mapping[str, str] = attrs.field(factory=dict[str, str])
 
 
 def _checksum(manifest: Mapping[str, object]) -> str:
     """SHA-256, in hexadecimal digits, of all that a manifest says besides its checksum."""
     said = {key: value for key, value in manifest.items() if key != "checksum"}
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode("ascii")).hexdigest()
+
+
+def _digest(file: Path) -> str:
+    """SHA-256 of the bytes of a file, in hexadecimal digits."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _check_files(digests: Mapping[str, str], folder: Path, manifest: Path) -> None:
+    """Raises `LoadError` where a file that was read is another than was saved. Older manifests name no files."""
+    for name in digests:
+        if name not in _FILES:
+            raise LoadError(manifest, f"an object with the keys {', '.join(_FILES)}", f"the key {name!r:.80}", "files")
+    for name in (GRAPH_FILE, WEIGHTS_FILE):
+        if name not in digests:
+            continue
+        found = repr(_digest(folder / name)) if (folder / name).is_file() else "no file"
+        if found != repr(digests[name]):
+            expected = f"{digests[name]!r}, the SHA-256 of {name} when it was saved"
+            raise LoadError(manifest, expected, found, f"files.{name}")
 
 
 def _of_this_format(value: object, file: Path) -> object:

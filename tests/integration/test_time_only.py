@@ -26,7 +26,7 @@ def check_estimate(executable: Executable, program: Program, room: Path) -> None
     """Executes every instruction, and compares what was executed and what it cost with the estimate."""
     estimate = executable.estimate()
     signature = Signature.of(program)
-    inputs = prepare_inputs(signature, random_inputs(signature), executable._elements)
+    inputs = prepare_inputs(signature, random_inputs(signature), executable.input_elements)
     simulator = Simulator(executable.program)
     executed = [(e.index, e.trips, tile) for e in simulator.executions(inputs) for tile in e.tiles]
     timed = [(event.item.index, event.trips, tile) for event in estimate.events for tile in event.tiles]
