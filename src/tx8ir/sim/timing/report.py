@@ -134,6 +134,8 @@ class SimReport:
     target: Target
     ends: NDArray[np.int64]
     """[engines, tiles]: the end of the last instruction of an engine."""
+    items: tuple[Item, ...] = attrs.field(repr=False)
+    """Every instruction once, as the clock sees it, in the order of the program."""
     _timing: Timing = attrs.field(repr=False, alias="timing")
 
     engines = tuple(engine.value for engine in ENGINES)
@@ -173,9 +175,14 @@ class SimReport:
         return {cause: int(row.sum()) for cause, row in zip(STALLS, self.stalls, strict=True)}
 
     @property
+    def has_events(self) -> bool:
+        """Whether single executions were kept: they are of programs that are not too long."""
+        return self.instructions <= _EVENTS_KEPT
+
+    @property
     def events(self) -> Sequence[Event]:
         """Every execution of an instruction, with its times. Raises ValueError for a program too long to keep them."""
-        if not self._timing.events and self.instructions > _EVENTS_KEPT:
+        if not self.has_events:
             raise ValueError(
                 f"the program executes {self.instructions:,} instructions; single executions are kept up to "
                 f"{_EVENTS_KEPT:,}"
@@ -188,14 +195,20 @@ class SimReport:
 
         Raises ValueError for a program too long to keep single executions.
         """
-        steps: list[PathStep] = []
+        return tuple(
+            PathStep(e.item.index, e.item.op.name, e.item.op.source or NO_SOURCE, e.tiles, e.start, e.done, e.cause)
+            for e in self.critical_events
+        )
+
+    @cached_property
+    def critical_events(self) -> tuple[Event, ...]:
+        """The executions of the critical path, first to last. Raises ValueError as `critical_path` does."""
+        events: list[Event] = []
         event = self._timing.last if self.events else None
         while event is not None:
-            op = event.item.op
-            source = op.source or NO_SOURCE
-            steps.append(PathStep(event.item.index, op.name, source, event.tiles, event.start, event.done, event.cause))
+            events.append(event)
             event = event.blocker
-        return tuple(reversed(steps))
+        return tuple(reversed(events))
 
     def trace(self, path: str | Path) -> Path:
         """Write the run as trace-event JSON, for https://ui.perfetto.dev or chrome://tracing; see `sim.timing.trace`.
@@ -317,6 +330,7 @@ def make_report(nodes: Sequence[TimedNode], target: Target) -> SimReport:
         roofline=_roofline(found, moved, timing.cycles, target),
         target=target,
         ends=timing.ends,
+        items=tuple(found),
         timing=timing,
     )
 
@@ -363,7 +377,8 @@ def _moved(item: Item) -> int:
     return accesses[-1].total_bytes * len(item.tiles) * item.times
 
 
-def _operations(op: Instruction) -> int:
+def operations_of(op: Instruction) -> int:
+    """Operations of the NE on one tile, a multiply-add counting as two; 0 of what other engines do."""
     if isinstance(op, GemmOp):
         return 2 * op.batch * op.m * op.k * op.n
     if isinstance(op, ConvOp):
@@ -377,7 +392,7 @@ def _roofline(found: Sequence[Item], moved: Mapping[str, int], cycles: int, targ
     for item in found:
         op = item.op
         if isinstance(op, (GemmOp, ConvOp)):
-            n = _operations(op) * len(item.tiles) * item.times
+            n = operations_of(op) * len(item.tiles) * item.times
             operations += n
             seconds_at_peak += n / target.peak_operations_per_second(op.in_format)
     ddr = moved["DDR to SPM"] + moved["SPM to DDR"]
