@@ -11,6 +11,7 @@ from .support.registration import register_lazily
 if TYPE_CHECKING:
     from . import analysis as analysis
     from . import autodiff as autodiff
+    from . import explorer as explorer
     from . import frontends as frontends
     from . import interpreter as interpreter
     from . import passes as passes
@@ -29,6 +30,7 @@ __all__ = ["CompileOptions", "Executable", "InputError", "Program", "RangeError"
 
 # What notebooks show comes from a package that nothing else of the IR needs.
 register_lazily("renderer", f"{__name__}.viz.notebook")
+register_lazily("explorer", f"{__name__}.explorer")
 # And so are the passes that come with it.
 register_lazily("pass", f"{__name__}.transforms")
 
@@ -45,6 +47,7 @@ _LAZY = {
 _ROOMS = (
     "analysis",
     "autodiff",
+    "explorer",
     "frontends",
     "interpreter",
     "passes",

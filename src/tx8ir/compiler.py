@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from typing import Final, Literal, Protocol, cast
 
 import attrs
@@ -17,7 +18,7 @@ from tx8ir.backend.search import shard_and_split
 from tx8ir.core import ElementLike, IrError, Program, RankedTensor, bf16, element_type, f16, f32
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
-from tx8ir.passes import Pass, PassManager, find_pass
+from tx8ir.passes import Instrumentation, Pass, PassManager, find_pass
 from tx8ir.reports import CompileReport, CompileStage
 from tx8ir.signature import Signature
 from tx8ir.target.chip import Target
@@ -153,6 +154,7 @@ def compile(
     *,
     keep_stages: bool = False,
     progress: Progress | None = None,
+    instruments: Sequence[Instrumentation] = (),
 ) -> Executable:
     """Compiles `program` (dialects ``pd`` and ``builtin``) into an executable for `target`; without
     one, for the target that the program names (`tx8ir.dialects.tx8.set_target`), by default the TX8.
@@ -161,6 +163,7 @@ def compile(
 
     keep_stages: keep the program's text after every stage, as `Executable.stages`.
     progress: told when each stage starts and ends.
+    instruments: what watches the passes, as in `PassManager.run`.
 
     Raises `IrError` (usually a `PassError`, which names the stage, or a `VerifyError`) with the operation concerned
     and its location when the program is invalid or cannot be compiled.
@@ -170,6 +173,7 @@ def compile(
     working = program.clone()
     if target is not None:
         tx8.set_target(working, target)
+    source = working.clone()
     target = tx8.target_of(working)
     manager = pipeline(options)
     upcoming = [p.title for p in manager.passes]
@@ -199,7 +203,7 @@ def compile(
 
     if progress is not None:
         progress(upcoming[0], None)
-    manager.run(working, verify_each=True, on_stage=on_stage)
+    manager.run(working, verify_each=True, on_stage=on_stage, instruments=instruments)
     report = CompileReport(
         target=f"{target.name} ({target.profile.name} profile)",
         formats=formats,
@@ -210,7 +214,7 @@ def compile(
         spm_bytes=target.spm_allocatable_bytes,
         ddr_bytes=_ddr_bytes(working),
     )
-    return Executable(working, signature, report, stages=texts)
+    return Executable(working, signature, report, stages=texts, source=source, options=attrs.asdict(options))
 
 
 def _float_formats(program: Program) -> tuple[str, ...]:

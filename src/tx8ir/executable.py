@@ -26,6 +26,7 @@ from tx8ir.dialects import tx8
 from tx8ir.reports import CompileReport, Report, RunReport
 from tx8ir.signature import InputError, Port, Signature, kind_of, prepare_inputs, quoted, to_port
 from tx8ir.sim import SimReport, Simulator, time_program
+from tx8ir.support.display import Page, explored
 from tx8ir.target.chip import PROFILES, TX8, Profile, Target
 
 _SAVE_FORMAT: Final = 2
@@ -49,6 +50,8 @@ class Executable:
     signature: the inputs and outputs of the source program; `run` takes and returns arrays of these types.
     stages: text of the program after each stage, by pass name; empty unless asked for at compile time.
     input_elements: what the chip reads each input as, by name; inputs that are not used are left out.
+    source: a copy of the program that it was compiled from; None of one that was loaded from a folder.
+    options: how it was compiled, by the names of `tx8ir.CompileOptions`.
     """
 
     def __init__(
@@ -58,10 +61,14 @@ class Executable:
         compilation: CompileReport,
         *,
         stages: Mapping[str, str] | None = None,
+        source: Program | None = None,
+        options: Mapping[str, Any] | None = None,
     ) -> None:
         self.program = program
         self.signature = signature
         self.stages = dict(stages or {})
+        self.source = source
+        self.options = dict(options or {})
         self._compilation = compilation
         self._latest: RunReport | None = None
         ports = [op for op in program.module.walk() if isinstance(op, tx8.InputOp | tx8.OutputOp)]
@@ -119,6 +126,14 @@ class Executable:
                 raise ValueError(f"profile is {profile!r}; expected one of {', '.join(PROFILES)}")
             profile = PROFILES[profile]
         return time_program(self.program, target if profile is None else attrs.evolve(target, profile=profile))
+
+    def explore(self, *, title: str = "program") -> Page:
+        """The explorer: source, every pass, memory and time of it in one page, which notebooks show and `save` writes.
+
+        The program is compiled once more, under watch. Of an executable that was loaded from a folder there is no
+        source to compile: the page has the instructions and their run.
+        """
+        return explored(self, title)
 
     def save(self, path: str | Path) -> None:
         """Writes the executable into the folder `path` (made if needed).

@@ -15,6 +15,7 @@ from rich.text import Text
 from tx8ir.backend.set_target import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import load_program, read_data, write_data
+from tx8ir.cli.explore import Output, Title, write_exploration
 from tx8ir.cli.fuzz import fuzz
 from tx8ir.cli.opt import opt as opt_command
 from tx8ir.cli.options import choices_in_words, compile_options
@@ -200,6 +201,21 @@ def print_command(
         if after is not None:
             program = lower(program, compile_options(dtype, opt), through=after)
         print(program)
+
+
+@app.command("explore")
+def explore_command(
+    model: Annotated[
+        Path, typer.Argument(metavar="MODEL", help="an ONNX file, IR text, a saved program, or a saved executable")
+    ],
+    output: Output,
+    dtype: DtypeArgument = None,
+    profile: Profile = None,
+    opt: Opt = None,
+    title: Title = None,
+) -> None:
+    """Write a page that shows MODEL from its source to its instructions: graph, IR by pass, memory, timeline."""
+    write_exploration(model, output, _target(profile), dtype=dtype, opt=opt, title=title)
 
 
 app.command("opt")(opt_command)

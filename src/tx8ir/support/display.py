@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any, Protocol
 
 from .registration import load_registered
@@ -20,13 +21,45 @@ class Renderer(Protocol):
         ...
 
 
+class Page(Protocol):
+    """A page about a program, as `tx8ir.explorer` makes it."""
+
+    @property
+    def html(self) -> str:
+        """The page: one file that loads nothing."""
+        ...
+
+    def json(self) -> str:
+        """What the page shows, as JSON."""
+        ...
+
+    def save(self, path: str | Path) -> Path:
+        """Writes the page, or the JSON when the file is called `.json`, and returns the path."""
+        ...
+
+
 _renderer: Renderer | None = None
+_explorer: Callable[[Any, str], Page] | None = None
 
 
 def register_renderer(renderer: Renderer) -> None:
     """Let `renderer` show everything from now on."""
     global _renderer
     _renderer = renderer
+
+
+def register_explorer(explorer: Callable[[Any, str], Page]) -> None:
+    """Let `explorer(executable, title)` make the pages of executables from now on."""
+    global _explorer
+    _explorer = explorer
+
+
+def explored(executable: Any, title: str) -> Page:
+    """The page of an executable."""
+    if _explorer is None:
+        load_registered("explorer")
+    assert _explorer is not None
+    return _explorer(executable, title)
 
 
 def _current() -> Renderer | None:
