@@ -130,7 +130,7 @@ def test_a_loop_carries_a_tensor_round():
 def test_blocks_pass_tensors_on():
     program = parse(
         f"module {{ func.func @main(%a: {T}, %b: {T}, %c: {C}) {{\n"
-        f'"cf.cond_br"(%c, %a, %b) [^bb1, ^bb1] {{operandSegmentSizes = array<i64: 1, 1, 1>}} : ({C}, {T}, {T}) -> ()\n'
+        f'"cf.cond_br"(%c, %a, %b) [^bb1, ^bb1] {{operandSegmentSizes = array<i32: 1, 1, 1>}} : ({C}, {T}, {T}) -> ()\n'
         f"^bb1(%x: {T}):\n%y = {relu_('%x')}\nreturn\n}} }}"
     )
     program.verify()

@@ -25,13 +25,14 @@ from tx8ir.core import (
 from tx8ir.core.ir.operation import _tombstone
 from tx8ir.core.ir.value import link, unlink
 from tx8ir.core.location import UNKNOWN
+from tx8ir.core.opdef.definition import segment_sizes
 
 PROGRAM = """\
 module {
   func.func @main(%arg0: f32, %arg1: !pd.vtensor<2xf32>) -> f32 {
     %0 = "test.unary"(%arg0) : (f32) -> f32
     %1:2 = "test.many"(%0, %arg0, %0) : (f32, f32, f32) -> (f32, !pd.vtensor<2xf32>)
-    "test.segments"(%0, %0, %1#0) {operandSegmentSizes = array<i64: 1, 1, 0, 1>} : (f32, f32, f32) -> ()
+    "test.segments"(%0, %0, %1#0) {operandSegmentSizes = array<i32: 1, 1, 0, 1>} : (f32, f32, f32) -> ()
     %2 = "test.scope"(%0) ({
       %3 = "test.binary"(%0, %1#0) : (f32, f32) -> f32
       %4 = "test.unary"(%3) : (f32) -> f32
@@ -129,7 +130,7 @@ FAULTS_IN_OPS = {
         bool(op.info.required_attributes) and op.remove_attribute(op.info.required_attributes[0])
     ),
     "the segments do not add up": lambda op: (
-        "operandSegmentSizes" in op.attributes and op.set_attribute("operandSegmentSizes", (1, 1, 1, 9))
+        "operandSegmentSizes" in op.attributes and op.set_attribute("operandSegmentSizes", segment_sizes((1, 1, 1, 9)))
     ),
 }
 
@@ -279,7 +280,7 @@ module {
     %0 = "test.unary"(%1) : (f32) -> f32
     %1 = "test.unary"(%arg0) : (f32) -> bf16
     "test.tensors_only"(%arg0) {rank = "two"} : (f32) -> ()
-    "test.segments"(%arg0, %arg0) {operandSegmentSizes = array<i64: 1, 1, 1, 1>} : (f32, f32) -> ()
+    "test.segments"(%arg0, %arg0) {operandSegmentSizes = array<i32: 1, 1, 1, 1>} : (f32, f32) -> ()
     return %0, %0 : f32, f32
   }
   func.func @f(%arg0: f32) -> f32 {

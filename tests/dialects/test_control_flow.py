@@ -153,7 +153,7 @@ def test_edges_that_do_not_fit(wrong, message):
 def test_a_value_must_dominate_across_blocks():
     program = tx8ir.parse("""
         func.func @main(%c: !pd.vtensor<i1>, %x: !pd.vtensor<f32>) -> !pd.vtensor<f32> {
-          "cf.cond_br"(%c)[^a, ^b] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+          "cf.cond_br"(%c)[^a, ^b] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
         ^a:
           %0 = "pd.relu"(%x) : (!pd.vtensor<f32>) -> !pd.vtensor<f32>
           "cf.br"()[^b] : () -> ()

@@ -40,7 +40,7 @@ def convolution(name: str, groups: int, result: tuple[int, ...], inputs: list[ND
     attributes = (
         f"groups = {groups} : i64, strides = array<i64: 1, 1>, paddings = array<i64: 0, 0>, "
         f'dilations = array<i64: 1, 1>, data_format = "NHWC", filter_format = "HWOI", '
-        f"operandSegmentSizes = array<i64: 1, 1, {len(inputs) - 2}>"
+        f"operandSegmentSizes = array<i32: 1, 1, {len(inputs) - 2}>"
     )
     return program(name, attributes, result, *(x.shape for x in inputs))
 

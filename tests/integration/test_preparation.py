@@ -62,7 +62,7 @@ module {
     }, {
       "scf.yield"(%x) : (!pd.tensor<2x8xf32>) -> ()
     }) : (!pd.vtensor<i1>) -> !pd.tensor<2x8xf32>
-    "cf.cond_br"(%0)[^one, ^other] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+    "cf.cond_br"(%0)[^one, ^other] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
   ^one:
     %3 = "pd.relu_"(%1) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
     "cf.br"()[^end] : () -> ()
@@ -149,7 +149,7 @@ module {
     %1 = "pd.full"() {dtype = i32, shape = array<i64>, value = 2.0 : f64} : () -> !pd.vtensor<i32>
     %2 = "builtin.to_vtensor"(%n) : (!pd.tensor<i32>) -> !pd.vtensor<i32>
     %3 = "pd.less_than"(%2, %1) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i1>
-    "cf.cond_br"(%3)[^few, ^many] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+    "cf.cond_br"(%3)[^few, ^many] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
   ^few:
     %4 = "pd.relu_"(%x) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
     "cf.br"()[^end] : () -> ()
@@ -166,7 +166,7 @@ module {
     "cf.br"(%0)[^head] : (!pd.vtensor<i32>) -> ()
   ^head(%i: !pd.vtensor<i32>):
     %4 = "pd.less_than"(%i, %3) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i1>
-    "cf.cond_br"(%4)[^body, ^end] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+    "cf.cond_br"(%4)[^body, ^end] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
   ^body:
     %5 = "pd.add_"(%n, %1) : (!pd.tensor<i32>, !pd.vtensor<i32>) -> !pd.tensor<i32>
     %6 = "pd.add"(%i, %1) : (!pd.vtensor<i32>, !pd.vtensor<i32>) -> !pd.vtensor<i32>

@@ -80,7 +80,7 @@ COUNT_DOWN = """
       "cf.br"(%n, %x)[^head] : (!pd.vtensor<f32>, !pd.vtensor<2xf32>) -> ()
     ^head(%i: !pd.vtensor<f32>, %y: !pd.vtensor<2xf32>):
       %more = "pd.less_equal"(%one, %i) : (!pd.vtensor<f32>, !pd.vtensor<f32>) -> !pd.vtensor<i1>
-      "cf.cond_br"(%more, %y)[^body, ^end] {operandSegmentSizes = array<i64: 1, 0, 1>}
+      "cf.cond_br"(%more, %y)[^body, ^end] {operandSegmentSizes = array<i32: 1, 0, 1>}
         : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
     ^body:
       %j = "pd.subtract"(%i, %one) : (!pd.vtensor<f32>, !pd.vtensor<f32>) -> !pd.vtensor<f32>
@@ -103,7 +103,7 @@ def test_branches_go_round_a_loop_of_blocks(n):
 def test_both_successors_may_be_one_block():
     program = tx8ir.parse("""
         func.func @main(%c: !pd.vtensor<i1>, %x: !pd.vtensor<f32>, %y: !pd.vtensor<f32>) -> !pd.vtensor<f32> {
-          "cf.cond_br"(%c, %x, %y)[^end, ^end] {operandSegmentSizes = array<i64: 1, 1, 1>}
+          "cf.cond_br"(%c, %x, %y)[^end, ^end] {operandSegmentSizes = array<i32: 1, 1, 1>}
             : (!pd.vtensor<i1>, !pd.vtensor<f32>, !pd.vtensor<f32>) -> ()
         ^end(%r: !pd.vtensor<f32>):
           return %r : !pd.vtensor<f32>
@@ -129,7 +129,7 @@ def test_blocks_and_regions_mix():
           }, {
             "scf.yield"(%i) : (!pd.vtensor<f32>) -> ()
           }) : (!pd.vtensor<i1>) -> !pd.vtensor<f32>
-          "cf.cond_br"(%big, %next)[^head, ^end] {operandSegmentSizes = array<i64: 1, 1, 0>}
+          "cf.cond_br"(%big, %next)[^head, ^end] {operandSegmentSizes = array<i32: 1, 1, 0>}
             : (!pd.vtensor<i1>, !pd.vtensor<f32>) -> ()
         ^end:
           return %i : !pd.vtensor<f32>

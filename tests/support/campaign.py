@@ -40,6 +40,7 @@ from tx8ir.core import (
 )
 
 GOLDEN = Path(__file__).parents[1] / "golden"
+FOREIGN = Path(__file__).parents[1] / "data" / "mlir"
 MEMORY_LIMIT = 1 << 30
 """Bytes that one mutant may take beyond what the process has already."""
 SECONDS_LIMIT = 10.0
@@ -86,8 +87,15 @@ def golden_texts() -> tuple[str, ...]:
 
 @cache
 def corpus() -> Corpus:
-    """The golden programs, and small programs of one operation of theirs."""
-    return Corpus([*golden_texts(), *malformed_ops().snippets()])
+    """The golden programs, those of other tools, and small programs of one operation of theirs."""
+    return Corpus([*golden_texts(), *foreign_texts(), *malformed_ops().snippets()])
+
+
+@cache
+def foreign_texts() -> tuple[str, ...]:
+    """Programs in MLIR's generic form over dialects of other tools, each by itself and all in their file."""
+    files = [path.read_text(encoding="utf-8") for path in sorted(FOREIGN.glob("*.mlir"))]
+    return (*files, *(piece for text in files for piece in text.split("// -----\n")))
 
 
 @cache

@@ -38,9 +38,9 @@ i32 f32 !pd.vtensor<2x3xf32> !pd.vtensor<?xf32> none 5:i8 255:ui8 1.5:bf16 #alie
 """
 VALUES = [a.replace("_mode_", "_mode ").replace("Mode_", "Mode ").replace("Activation_", "Activation ")
           for a in ATTRIBUTES.split()] + ["() -> ()", "(f32) -> f32"]  # fmt: skip
-SEGMENT_VALUES = ["array<i64>", "array<i64: 1>", "array<i64: 1, 1>", "array<i64: -1, 3>", "array<i64: 1, 1, 1>",
+SEGMENT_VALUES = ["array<i32>", "array<i32: 1>", "array<i32: 1, 1>", "array<i32: -1, 3>", "array<i32: 1, 1, 1>",
                   "array<i64: 9223372036854775807, 1>", "array<f64: 1.0, 1.0>", "[1, 1]", "1",
-                  "array<i64: 1, 0, 1, 0>"]  # fmt: skip
+                  "array<i32: 1, 0, 1, 0>"]  # fmt: skip
 ENDINGS = ("scf.yield", "scf.condition", "func.return", "cf.br", "cf.cond_br")
 NAMES = ("sym_name", "function_type", "callee", "name", "value", "arg_names")
 

@@ -22,6 +22,7 @@ from hypothesis.strategies import SearchStrategy
 from numpy.typing import NDArray
 
 from support.dialect import BoxAttr, Colour
+from support.mlir_strategies import builtin_attributes, builtin_types
 from support.plans import BlockPlan, OpPlan, RegionPlan, build_pd_program, build_program
 from tx8ir.core import (
     DYNAMIC,
@@ -29,11 +30,13 @@ from tx8ir.core import (
     ArrayAttr,
     Attribute,
     BoolAttr,
+    CallSiteLocation,
     DenseArrayAttr,
     DenseAttr,
     DictAttr,
     DictType,
     FileLocation,
+    FileRangeLocation,
     FloatAttr,
     FunctionType,
     FusedLocation,
@@ -102,6 +105,7 @@ def types(*, unregistered: bool = False) -> SearchStrategy[Type]:
 def _containers(inner: SearchStrategy[Type]) -> SearchStrategy[Type]:
     some = st.lists(inner, max_size=3)
     return st.one_of(
+        builtin_types(inner),
         some.map(TupleType),
         some.map(ListType),
         st.builds(FunctionType, some, some),
@@ -180,7 +184,8 @@ def attributes(*, unregistered: bool = False, max_leaves: int = 4) -> SearchStra
     numbers: list[SearchStrategy[Attribute]] = []
     for scalar in _SCALARS:
         values: SearchStrategy[Any] = float_values(scalar) if scalar.is_float else integer_values(scalar)
-        numbers.append(st.builds(FloatAttr if scalar.is_float else IntAttr, values, st.just(scalar)))
+        if scalar is not i1:
+            numbers.append(st.builds(FloatAttr if scalar.is_float else IntAttr, values, st.just(scalar)))
         elements = st.booleans() if scalar is i1 else values
         numbers.append(st.builds(DenseArrayAttr, st.lists(elements, max_size=3), st.just(scalar)))
     leaves: list[SearchStrategy[Attribute]] = [
@@ -196,6 +201,7 @@ def attributes(*, unregistered: bool = False, max_leaves: int = 4) -> SearchStra
     ]
     if unregistered:
         leaves.append(_opaque_texts("#").map(OpaqueAttr))
+    leaves.append(builtin_attributes(types(unregistered=unregistered), st.none() | st.one_of(leaves)))
     return st.recursive(
         st.one_of(leaves),
         lambda inner: (
@@ -222,12 +228,17 @@ def boxes() -> SearchStrategy[BoxAttr]:
 def locations() -> SearchStrategy[Location]:
     """Locations of every kind that has a text form."""
     lines = st.integers(1, 10_000)
-    leaves = st.just(UNKNOWN) | st.builds(FileLocation, st.text(max_size=6), lines, lines)
+    leaves = (
+        st.just(UNKNOWN)
+        | st.builds(FileLocation, st.text(max_size=6), lines, lines)
+        | st.builds(FileRangeLocation, st.text(max_size=6), lines, lines, lines, lines)
+    )
     return st.recursive(
         leaves,
         lambda inner: (
             st.builds(NamedLocation, st.text(max_size=5), inner)
             | st.builds(FusedLocation, st.lists(inner, max_size=3).map(tuple), st.text(max_size=4))
+            | st.builds(CallSiteLocation, inner, inner)
         ),
         max_leaves=3,
     )

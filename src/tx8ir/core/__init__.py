@@ -21,6 +21,18 @@ from .attrs.attributes import (
     UnitAttr,
     as_attribute,
 )
+from .attrs.builtin_types import (
+    BuiltinTensorType,
+    ComplexType,
+    FloatType,
+    IndexType,
+    IntegerType,
+    MemRefType,
+    ShapedType,
+    VectorType,
+    integer_type,
+    tensor_type,
+)
 from .attrs.dense import DenseAttr
 from .attrs.elements import ElementLike, element_type, scalar_type_of
 from .attrs.structured import EnumAttr, OpaqueAttr, SparseStructAttr, StructAttr, enum_attr, struct_attr
@@ -108,7 +120,9 @@ from .ir.traits import (
 from .ir.value import BlockArgument, OpOperand, OpResult, Value
 from .location import (
     UNKNOWN,
+    CallSiteLocation,
     FileLocation,
+    FileRangeLocation,
     FusedLocation,
     Location,
     NamedLocation,
@@ -133,6 +147,16 @@ from .opdef.fields import (
 from .opdef.op import Op
 
 if TYPE_CHECKING:
+    from .attrs.affine import AffineMapAttr, AffineSetAttr
+    from .attrs.builtin_attributes import (
+        DistinctAttr,
+        FloatBitsAttr,
+        LocationAttr,
+        NestedSymbolRefAttr,
+        StridedLayoutAttr,
+        TypedAttr,
+    )
+    from .attrs.elements_attributes import DenseResourceAttr, ElementsAttr, OpaqueElementsAttr, SparseAttr
     from .files import LoadError, MissingFileError
     from .ir.equality import Difference, structurally_equal
     from .program import Program, parse
@@ -298,12 +322,48 @@ __all__ = [
     "UnsupportedError",
     "VerifyError",
     "VTensorType",
+    "AffineMapAttr",
+    "AffineSetAttr",
+    "DistinctAttr",
+    "FloatBitsAttr",
+    "LocationAttr",
+    "NestedSymbolRefAttr",
+    "StridedLayoutAttr",
+    "TypedAttr",
+    "DenseResourceAttr",
+    "ElementsAttr",
+    "OpaqueElementsAttr",
+    "SparseAttr",
+    "BuiltinTensorType",
+    "ComplexType",
+    "FloatType",
+    "IndexType",
+    "IntegerType",
+    "MemRefType",
+    "ShapedType",
+    "VectorType",
+    "integer_type",
+    "tensor_type",
+    "CallSiteLocation",
+    "FileRangeLocation",
     "WeightError",
     "WeightStore",
 ]
 
 # Text, verifier, programs and weights are loaded when they are first used: importing the core stays fast.
 _LAZY: Final = {
+    "AffineMapAttr": "attrs.affine",
+    "AffineSetAttr": "attrs.affine",
+    "DistinctAttr": "attrs.builtin_attributes",
+    "FloatBitsAttr": "attrs.builtin_attributes",
+    "LocationAttr": "attrs.builtin_attributes",
+    "NestedSymbolRefAttr": "attrs.builtin_attributes",
+    "StridedLayoutAttr": "attrs.builtin_attributes",
+    "TypedAttr": "attrs.builtin_attributes",
+    "DenseResourceAttr": "attrs.elements_attributes",
+    "ElementsAttr": "attrs.elements_attributes",
+    "OpaqueElementsAttr": "attrs.elements_attributes",
+    "SparseAttr": "attrs.elements_attributes",
     "Difference": "ir.equality",
     "Diagnostic": "verifier",
     "CustomFormat": "text.custom_format",

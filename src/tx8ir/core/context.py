@@ -150,6 +150,8 @@ class UnregisteredOp(Operation):
     __slots__ = ()
     name: ClassVar[str] = "<unregistered>"
     info: ClassVar[OpInfo] = OpInfo("<unregistered>", Operation, frozenset())
+    properties: ClassVar[frozenset[str]] = frozenset()
+    """The attributes that the text wrote as properties, which belong to the operation itself: `<{key = value}>`."""
 
 
 class IrContext:
@@ -158,7 +160,7 @@ class IrContext:
     def __init__(self, dialects: Iterable[Dialect] = ()) -> None:
         self._dialects: dict[str, Dialect] = {}
         self._lazy: dict[str, str] = {}
-        self._unregistered: dict[str, type[UnregisteredOp]] = {}
+        self._unregistered: dict[tuple[str, frozenset[str]], type[UnregisteredOp]] = {}
         self.keywords: dict[str, str] = {}
         for dialect in dialects:
             self.register(dialect)
@@ -210,13 +212,20 @@ class IrContext:
         dialect = self.dialect(dialect_name)
         return dialect.types.get(mnemonic) if dialect is not None else None
 
-    def unregistered(self, name: str) -> type[UnregisteredOp]:
-        """The class for operations called `name` that nobody registered; the same class each time."""
-        found = self._unregistered.get(name)
+    def unregistered(self, name: str, properties: Iterable[str] = ()) -> type[UnregisteredOp]:
+        """The class for operations called `name` that nobody registered; the same class each time.
+
+        Args:
+            properties: which of their attributes are properties.
+        """
+        key = (name, frozenset(properties))
+        found = self._unregistered.get(key)
         if found is None:
             info = OpInfo(name, UnregisteredOp, frozenset())
-            found = self._unregistered[name] = type(
-                "UnregisteredOp", (UnregisteredOp,), {"__slots__": (), "name": name, "info": info}
+            found = self._unregistered[key] = type(
+                "UnregisteredOp",
+                (UnregisteredOp,),
+                {"__slots__": (), "name": name, "info": info, "properties": key[1]},
             )
             info.op_class = found
         return found

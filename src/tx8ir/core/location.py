@@ -82,6 +82,21 @@ class FileLocation(Location):
         return f"loc({quote(self.file)}:{self.line}:{self.column})"
 
 
+class FileRangeLocation(FileLocation):
+    """A range in a file, from `line` and `column` up to `end_line` and `end_column`, all from 1."""
+
+    __slots__ = ("end_column", "end_line")
+
+    def __init__(self, file: str, line: int, column: int, end_line: int, end_column: int) -> None:
+        super().__init__(file, line, column)
+        self.end_line = end_line
+        self.end_column = end_column
+
+    def __str__(self) -> str:
+        end = f":{self.end_column}" if self.end_line == self.line else f"{self.end_line}:{self.end_column}"
+        return f"loc({quote(self.file)}:{self.line}:{self.column} to {end})"
+
+
 class PythonLocation(Location):
     """The Python instruction that built an operation: a code object and a byte offset, decoded only when asked for."""
 
@@ -132,21 +147,50 @@ class NamedLocation(Location):
         return f"loc({quote(self._name)}{child})"
 
 
+def unnamed(location: Location) -> Location:
+    """The place that a name belongs to; a location without a name is that place itself."""
+    return location.child if isinstance(location, NamedLocation) else location
+
+
+class CallSiteLocation(Location):
+    """A place in a function, and the place that calls the function, as after inlining: `callsite(callee at caller)`."""
+
+    __slots__ = ("callee", "caller")
+
+    def __init__(self, callee: Location, caller: Location) -> None:
+        self.callee = callee
+        self.caller = caller
+
+    @property
+    def name(self) -> str | None:
+        return self.callee.name
+
+    def __str__(self) -> str:
+        return f"loc(callsite({str(self.callee)[4:-1]} at {str(self.caller)[4:-1]}))"
+
+
 class FusedLocation(Location):
-    """The places of all operations that one operation stands for, and the pass that made it of them."""
+    """The places of all operations that one operation stands for, and the pass that made it of them.
 
-    __slots__ = ("by", "locations")
+    Args:
+        locations: the parts.
+        by: the pass.
+        metadata: the text of an attribute that another tool has in place of the name of a pass.
+    """
 
-    def __init__(self, locations: tuple[Location, ...], by: str = "") -> None:
+    __slots__ = ("by", "locations", "metadata")
+
+    def __init__(self, locations: tuple[Location, ...], by: str = "", metadata: str = "") -> None:
         self.locations = locations
         self.by = by
+        self.metadata = metadata
 
     @property
     def name(self) -> str | None:
         return next((loc.name for loc in self.locations if loc.name is not None), None)
 
     def __str__(self) -> str:
-        by = f"<{quote(self.by)}>" if self.by else ""
+        by = f"<{quote(self.by) if self.by else self.metadata}>" if self.by or self.metadata else ""
         return f"loc(fused{by}[{', '.join(str(loc)[4:-1] for loc in self.locations)}])"
 
 

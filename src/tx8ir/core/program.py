@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -92,8 +93,14 @@ class Program(Displayable):
 
     @property
     def inputs(self) -> dict[str, Type]:
-        """Public names and types of what main takes."""
-        return self._signature("arg_names", "arg", self._main_type().inputs)
+        """Public names and types of what main takes: those it declares, or else those that its arguments have."""
+        inputs = self._main_type().inputs
+        body: Region = self.main.regions[0]
+        hints = [a.name_hint for a in body.blocks[0].args] if len(body) else []
+        names = [hint or f"arg{i}" for i, hint in enumerate(hints)]
+        if len(names) != len(inputs) or len(set(names)) < len(names):
+            names = [f"arg{i}" for i in range(len(inputs))]
+        return self._signature("arg_names", names, inputs)
 
     @property
     def outputs(self) -> dict[str, Type]:
@@ -101,7 +108,7 @@ class Program(Displayable):
         types = self._main_type().results
         if len(types) == 1 and isinstance(types[0], TupleType):
             types = types[0].elements
-        return self._signature("result_names", "result", types)
+        return self._signature("result_names", [f"result{i}" for i in range(len(types))], types)
 
     def _main_type(self) -> FunctionType:
         main = self.main
@@ -111,9 +118,9 @@ class Program(Displayable):
             raise IrError(f"main is a {main.name} without a function_type, so it has no signature", main)
         return kind.value
 
-    def _signature(self, key: str, stem: str, types: tuple[Type, ...]) -> dict[str, Type]:
+    def _signature(self, key: str, otherwise: Sequence[str], types: tuple[Type, ...]) -> dict[str, Type]:
         names = self.main.attributes.get(key)
-        spelled = names.value if names is not None else tuple(f"{stem}{i}" for i in range(len(types)))
+        spelled = names.value if names is not None else otherwise
         if len(set(spelled)) != len(types):
             raise IrError(f"{key} of main must be {len(types)} distinct names, not {list(spelled)}", self.main)
         return dict(zip(spelled, types, strict=True))
@@ -282,7 +289,8 @@ def parse(
     Args:
         context: the dialects that are known; by default those of the default context.
         allow_unregistered: keep operations, types and attributes of unknown dialects as they are.
-        keep_names: remember value names in the locations of operations; `print_op(…, names=True)` writes them.
+        keep_names: remember value names in the locations of operations and of block arguments, whose names become
+            those of inputs; `print_op(…, names=True)` writes them.
         keep_comments: remember comments in the locations of operations; `print_op(…, comments=True)` writes them.
 
     Raises:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tx8ir.core.attrs.attributes import Attribute, DictAttr
+from tx8ir.core.attrs.attributes import Attribute, DictAttr, symbol_text
 from tx8ir.core.attrs.dense import DenseAttr
 from tx8ir.core.attrs.types import DictType, ListType, RankedTensor, TensorType, Type, VTensorType
 from tx8ir.core.context import Dialect
@@ -43,15 +43,23 @@ if TYPE_CHECKING:
 class ModuleOp(Op, name="builtin.module", traits=(IsolatedFromAbove, NoTerminator, SymbolTable)):
     """The outermost operation of a program: functions and other symbols in one block."""
 
+    sym_name: str | None = attribute(default=None, doc="its own symbol, where it stands in another module")
+    sym_visibility: str | None = attribute(default=None, doc='"private", "nested" or "public", which is meant without')
     body: Region = region(doc="the symbols")
 
     def print_custom(self, printer: Printer) -> None:
-        printer.write("module" + printer.attributes(self.attributes, prefix=" attributes "))
+        name = f" {symbol_text(self.sym_name)}" if self.sym_name is not None else ""
+        printer.write(f"module{name}" + printer.attributes(self.attributes, ("sym_name",), " attributes "))
 
     @classmethod
     def parse_custom(cls, parser: Parser) -> CustomFormat:
         location = parser.here(parser.pos)
+        name = parser.symbol() if parser.peek() == "@" else None
         attributes = parser.dictionary() if parser.accept("attributes") else DictAttr()
+        if name is not None:
+            if "sym_name" in attributes:
+                parser.fail("'sym_name' is said by the header of a module, so not in its attributes")
+            attributes = attributes.with_entry("sym_name", name)
         return CustomFormat(lambda regions: create_unchecked(cls, (), (), attributes, regions, (), location))
 
     def verify_op(self) -> None:

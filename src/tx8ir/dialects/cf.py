@@ -14,7 +14,7 @@ from tx8ir.core.ir.interfaces import Branch
 from tx8ir.core.ir.operation import Operation
 from tx8ir.core.ir.traits import Terminator
 from tx8ir.core.ir.value import Value
-from tx8ir.core.opdef.definition import SEGMENTS
+from tx8ir.core.opdef.definition import SEGMENTS, segment_sizes
 from tx8ir.core.opdef.fields import Operand, VariadicOperand, operand, successor, variadic_operand
 from tx8ir.core.opdef.op import Op
 
@@ -60,7 +60,7 @@ class CondBranchOp(Op, Branch, name="cf.cond_br", traits=(Terminator,)):
 
     def set_successor_operands(self, operands: Sequence[Sequence[Value]]) -> None:
         self.set_operands([self.condition, *operands[0], *operands[1]])
-        self.set_attribute(SEGMENTS, (1, *map(len, operands)))
+        self.set_attribute(SEGMENTS, segment_sizes((1, *map(len, operands))))
 
     def verify_op(self) -> None:
         verify_edges(self)

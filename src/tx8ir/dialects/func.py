@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from tx8ir.core.attrs.attributes import EMPTY_DICT, DictAttr, StrAttr, SymbolRefAttr, TypeAttr, symbol_text
+from tx8ir.core.attrs.attributes import (
+    EMPTY_DICT,
+    ArrayAttr,
+    DictAttr,
+    StrAttr,
+    SymbolRefAttr,
+    TypeAttr,
+    symbol_text,
+)
 from tx8ir.core.attrs.lexer import VALUE_NAME
 from tx8ir.core.attrs.types import FunctionType, TupleType, Type
 from tx8ir.core.context import Dialect
@@ -16,6 +24,7 @@ from tx8ir.core.ir.interfaces import SymbolUser
 from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.traits import IsolatedFromAbove, Symbol, Terminator
 from tx8ir.core.ir.value import Value
+from tx8ir.core.location import Location
 from tx8ir.core.opdef.fields import (
     VariadicOperand,
     VariadicResult,
@@ -33,12 +42,20 @@ if TYPE_CHECKING:
 
 
 class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symbol)):
-    """A function. Its entry block takes the inputs of `function_type`; made without a body, it gets an empty one."""
+    """A function. Its entry block takes the inputs of `function_type`; made without a body, it gets an empty one.
+
+    A private function whose region has no block is a declaration: another tool defines it.
+    """
 
     sym_name: str = attribute(doc="the symbol it is called by")
     function_type: FunctionType = attribute(doc="what it takes and gives")
-    arg_names: tuple[str, ...] | None = attribute(default=None, doc="public names of what it takes")
-    result_names: tuple[str, ...] | None = attribute(default=None, doc="public names of what it gives")
+    sym_visibility: str | None = attribute(default=None, doc='"private", "nested" or "public", which is meant without')
+    arg_attrs: ArrayAttr | None = attribute(default=None, doc="a dictionary for each argument")
+    res_attrs: ArrayAttr | None = attribute(default=None, doc="a dictionary for each result")
+    arg_names: tuple[str, ...] | None = attribute(default=None, doc="public names of what it takes", discardable=True)
+    result_names: tuple[str, ...] | None = attribute(
+        default=None, doc="public names of what it gives", discardable=True
+    )
     body: Region = region()
 
     def initialize(self) -> None:
@@ -51,8 +68,22 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
 
     def verify_op(self) -> None:
         inputs, results = self.function_type.inputs, self.function_type.results
+        for key, given, count in (
+            ("arg_attrs", self.arg_attrs, len(inputs)),
+            ("res_attrs", self.res_attrs, len(results)),
+        ):
+            if given is not None and not _are_dictionaries(given, count):
+                raise VerifyError(f"{key} of @{self.sym_name} must be {count} dictionaries, not {given}", self)
+        if self.sym_visibility not in (None, *_VISIBILITIES):
+            raise VerifyError(
+                f"sym_visibility of @{self.sym_name} is {self.sym_visibility!r}, expected one of {_VISIBILITIES}", self
+            )
         if not len(self.body):
-            raise VerifyError(f"func.func @{self.sym_name} has no body", self)
+            if self.sym_visibility in (None, "public"):
+                raise VerifyError(
+                    f"func.func @{self.sym_name} has no body, which only a private function may lack", self
+                )
+            return
         given = tuple(a.type for a in self.body.block.args)
         if given != inputs:
             shown = ", ".join(map(str, given))
@@ -70,39 +101,104 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
                 raise VerifyError(f"{key} of @{self.sym_name} must be {count} distinct names, not {list(names)}", self)
 
     def print_custom(self, printer: Printer) -> None:
-        results = self.function_type.results
-        if len(results) == 1 and not isinstance(results[0], FunctionType):
-            arrow = f" -> {results[0]}"
+        kind = self.function_type
+        results = [f"{printer.type(t)}{_braces(printer, self.res_attrs, i)}" for i, t in enumerate(kind.results)]
+        bare = len(results) == 1 and self.res_attrs is None and not isinstance(kind.results[0], FunctionType)
+        arrow = f" -> {results[0]}" if bare else f" -> ({', '.join(results)})" if results else ""
+        if len(self.body):
+            takes = [printer.argument(a, _braces(printer, self.arg_attrs, a.index)) for a in self.body.block.args]
         else:
-            arrow = f" -> ({', '.join(map(str, results))})" if results else ""
-        printer.write(f"func.func {symbol_text(self.sym_name)}({printer.arguments(self.body.block)}){arrow}")
-        printer.write(printer.attributes(self.attributes, ("sym_name", "function_type"), " attributes "))
+            takes = [f"{printer.type(t)}{_braces(printer, self.arg_attrs, i)}" for i, t in enumerate(kind.inputs)]
+        visibility = f"{self.sym_visibility} " if self.sym_visibility is not None else ""
+        printer.write(f"func.func {visibility}{symbol_text(self.sym_name)}({', '.join(takes)}){arrow}")
+        printer.write(printer.attributes(self.attributes, _IN_HEADER, " attributes "))
 
     @classmethod
     def parse_custom(cls, parser: Parser) -> CustomFormat:
         location = parser.here(parser.pos)
+        visibility = next((word for word in _VISIBILITIES if parser.accept(word)), None)
         name = parser.symbol()
-        arguments: list[tuple[str, int, Type]] = []
         parser.expect("(", "after the name of a function")
-        while not parser.accept(")"):
-            if arguments:
-                parser.expect(",", "between arguments")
-            parser.skip_space()
-            at = parser.pos
-            argument = parser.require(VALUE_NAME, "an argument like '%arg0'")
-            parser.expect(":", "after the name of an argument")
-            arguments.append((argument, at, parser.type()))
-        results: tuple[Type, ...] = ()
+        parser.skip_space()
+        first_at = parser.pos
+        arguments, types, argument_attributes = _parse_arguments(parser)
+        results: list[Type] = []
+        result_attributes: list[DictAttr] = []
         if parser.accept("->"):
-            results = parser.type_tuple() if parser.peek() == "(" else (parser.type(),)
+            results, result_attributes = _parse_results(parser)
         entries = dict(parser.dictionary()) if parser.accept("attributes") else {}
-        for key in ("sym_name", "function_type"):
-            if key in entries:
+        for key in _IN_HEADER:
+            if key in entries and (key != "sym_visibility" or visibility is not None):
                 parser.fail(f"'{key}' is said by the header of a function, so not in its attributes")
         entries["sym_name"] = StrAttr(name)
-        entries["function_type"] = TypeAttr(FunctionType([t for _, _, t in arguments], results))
+        entries["function_type"] = TypeAttr(FunctionType(types, results))
+        if visibility is not None:
+            entries["sym_visibility"] = StrAttr(visibility)
+        for key, dictionaries in (("arg_attrs", argument_attributes), ("res_attrs", result_attributes)):
+            if any(dictionaries):
+                entries[key] = ArrayAttr(dictionaries)
         attributes = DictAttr(entries)
-        return CustomFormat(lambda regions: create_unchecked(cls, (), (), attributes, regions, (), location), arguments)
+
+        def finish(regions: tuple[Region, ...]) -> Operation:
+            return create_unchecked(cls, (), (), attributes, regions or (Region(),), (), location)
+
+        if parser.peek() == "{":
+            if len(arguments) != len(types):
+                parser.fail("the arguments of a function with a body have names, as in (%a: f32)", first_at)
+            return CustomFormat(finish, arguments)
+        return CustomFormat(finish, has_region=False)
+
+
+_VISIBILITIES = ("private", "public", "nested")
+_IN_HEADER = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
+
+Argument = tuple[str, int, Type, Location]
+
+
+def _parse_arguments(parser: Parser) -> tuple[list[Argument], list[Type], list[DictAttr]]:
+    """Arguments up to `)`: those with a name, the types and the dictionaries of all."""
+    arguments: list[Argument] = []
+    types: list[Type] = []
+    dictionaries: list[DictAttr] = []
+    while not parser.accept(")"):
+        if types:
+            parser.expect(",", "between arguments")
+        parser.skip_space()
+        at = parser.pos
+        name = parser.match(VALUE_NAME)
+        if name is not None:
+            parser.expect(":", "after the name of an argument")
+        elif arguments:
+            parser.fail("expected an argument like '%arg0', as those before it have names")
+        types.append(parser.type())
+        dictionaries.append(parser.dictionary() if parser.peek() == "{" else EMPTY_DICT)
+        if name is not None:
+            arguments.append((name, at, types[-1], parser.argument_location(name)))
+    return arguments, types, dictionaries
+
+
+def _parse_results(parser: Parser) -> tuple[list[Type], list[DictAttr]]:
+    """What stands after `->`: `T`, or `(T {…}, …)`."""
+    types: list[Type] = []
+    dictionaries: list[DictAttr] = []
+    if not parser.accept("("):
+        return [parser.type()], [EMPTY_DICT]
+    while not parser.accept(")"):
+        if types:
+            parser.expect(",", "between results")
+        types.append(parser.type())
+        dictionaries.append(parser.dictionary() if parser.peek() == "{" else EMPTY_DICT)
+    return types, dictionaries
+
+
+def _are_dictionaries(given: ArrayAttr, count: int) -> bool:
+    return len(given.elements) == count and all(isinstance(e, DictAttr) for e in given.elements)
+
+
+def _braces(printer: Printer, dictionaries: ArrayAttr | None, index: int) -> str:
+    """The dictionary of an argument or result, in braces, when it has entries."""
+    found = dictionaries.elements[index] if dictionaries is not None else EMPTY_DICT
+    return f" {printer.attribute(found)}" if found is not EMPTY_DICT else ""
 
 
 class ReturnOp(Op, name="func.return", traits=(Terminator,)):
@@ -123,7 +219,9 @@ class ReturnOp(Op, name="func.return", traits=(Terminator,)):
         values = self.operands
         printer.write("return" + printer.attributes(self.attributes))
         if values:
-            printer.write(f" {', '.join(map(printer.value, values))} : {', '.join(str(v.type) for v in values)}")
+            printer.write(
+                f" {', '.join(map(printer.value, values))} : {', '.join(printer.type(v.type) for v in values)}"
+            )
 
     @classmethod
     def parse_custom(cls, parser: Parser) -> CustomFormat:

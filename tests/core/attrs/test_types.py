@@ -12,6 +12,7 @@ from tx8ir.core import (
     DYNAMIC,
     DictType,
     FunctionType,
+    IntegerType,
     IrContext,
     ListType,
     NoneType,
@@ -27,7 +28,6 @@ from tx8ir.core import (
     f32,
     f64,
     i4,
-    i64,
     parse_op,
     tf32,
 )
@@ -97,9 +97,9 @@ class TestScalars:
             assert scalar.is_float == format.is_float
             assert read(format.name, allow_unregistered=False) is scalar
 
-    def test_signed_spellings_of_other_tools_are_read(self):
-        assert read("si4", allow_unregistered=False) is i4
-        assert read("si64", allow_unregistered=False) is i64
+    def test_signed_integers_are_not_signless_ones(self):
+        assert read("si4", allow_unregistered=False) is IntegerType(4, "signed")
+        assert str(read("tensor<2xsi64>", allow_unregistered=False)) == "tensor<2xsi64>"
 
     def test_unknown_names_are_answered_with_the_known_ones(self):
         with pytest.raises(ValueError, match=r"no scalar type 'f8'; known: .*f16"):

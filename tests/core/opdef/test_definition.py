@@ -64,6 +64,7 @@ from tx8ir.core import (
     f64,
     find_faults,
     i8,
+    i32,
     operand,
     optional_operand,
     parse_op,
@@ -159,7 +160,7 @@ class TestOperands:
         maybe, left, right = sizes
         head, *rest = values(*[f32] * (1 + sum(sizes)))
         op = SegmentsOp(head, rest[0] if maybe else None, rest[maybe : maybe + left], rest[maybe + left :])
-        assert op.attributes["operandSegmentSizes"] is DenseArrayAttr([1, maybe, left, right])
+        assert op.attributes["operandSegmentSizes"] is DenseArrayAttr([1, maybe, left, right], i32)
         assert op.head is head
         assert op.maybe is (rest[0] if maybe else None)
         assert op.left == tuple(rest[maybe : maybe + left])

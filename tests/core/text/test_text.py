@@ -81,7 +81,7 @@ module attributes {note = "x"} {
   func.func @main(%arg0: f32, %arg1: !pd.vtensor<2xf32>) -> (f32, f32) attributes {arg_names = ["a", "b"]} {
     %0 = "test.unary"(%arg0) : (f32) -> f32
     %1:2 = "test.many"(%0, %0) : (f32, f32) -> (f32, !pd.vtensor<2xf32>)
-    "test.segments"(%0, %1#0) {operandSegmentSizes = array<i64: 1, 0, 1, 0>} : (f32, f32) -> ()
+    "test.segments"(%0, %1#0) {operandSegmentSizes = array<i32: 1, 0, 1, 0>} : (f32, f32) -> ()
     "test.attributes"() {box = #test.box<{size = 1}>, colour = #test<colour Red>, nested = {a, b = [1, "x"]}} : () -> ()
     %2 = "test.scope"(%0) ({
       %3 = "test.unary"(%1#0) : (f32) -> f32
@@ -159,7 +159,7 @@ module attributes {note = "x"} {
             ('"test.source"() : () -> () loc("f":1:2)', '"test.source"() : () -> ()'),
             ('"test.source"() : () -> ()\n  loc(unknown)', '"test.source"() : () -> ()'),
             ('"test.source"() : () -> ()\r\n', '"test.source"() : () -> ()'),
-            ('"test.source"() : () -> tensor<2xsi8>', '%0 = "test.source"() : () -> !pd.vtensor<2xi8>'),
+            ('"test.source"() : () -> tensor<2xi8>', '%0 = "test.source"() : () -> !pd.vtensor<2xi8>'),
             ('"\\74est.source"() : () -> ()', '"test.source"() : () -> ()'),
             ('"test.isolated"() ({}) : () -> ()', '"test.isolated"() ({\n}) : () -> ()'),
             ('"test.isolated"() ({^x:}) : () -> ()', '"test.isolated"() ({\n^bb0:\n}) : () -> ()'),
@@ -385,3 +385,21 @@ class TestFiles:
     def test_a_missing_file_is_an_os_error(self, tmp_path):
         with pytest.raises(FileNotFoundError):
             parse(tmp_path / "nope.mlir")
+
+
+class TestArgumentNames:
+    TEXT = "func.func @main(%image: f32, %arg1: f32) -> f32 {\n  return %image : f32\n}"
+
+    def test_they_are_kept_on_request_and_name_the_inputs(self):
+        assert list(tx8ir.parse(self.TEXT + "\n").inputs) == ["arg0", "arg1"]
+        program = tx8ir.parse(self.TEXT + "\n", keep_names=True)
+        assert list(program.inputs) == ["image", "arg1"]
+        again = tx8ir.parse(print_op(program.clone().module, names=True), keep_names=True)
+        assert list(again.inputs) == ["image", "arg1"]
+        assert "%image: f32" in print_op(again.module, names=True)
+
+    def test_locations_of_arguments_are_kept(self):
+        text = 'func.func @f(%a: f32 loc("file":1:2)) -> f32 {\n  return %a : f32 loc(unknown)\n}'
+        argument = tx8ir.core.parse_op(text).regions[0].block.args[0]
+        assert str(argument.location) == 'loc("file":1:2)'
+        assert '%arg0: f32 loc("file":1:2)' in print_op(tx8ir.core.parse_op(text), locations=True)

@@ -2,7 +2,7 @@ module attributes {note = "x"} {
   func.func @main(%arg0: f32, %arg1: !pd.vtensor<2xf32>) -> (f32, f32) attributes {arg_names = ["a", "b"]} {
     %0 = "test.unary"(%arg0) : (f32) -> f32
     %1:2 = "test.many"(%0, %0) : (f32, f32) -> (f32, !pd.vtensor<2xf32>)
-    "test.segments"(%0, %1#0) {operandSegmentSizes = array<i64: 1, 0, 1, 0>} : (f32, f32) -> ()
+    "test.segments"(%0, %1#0) {operandSegmentSizes = array<i32: 1, 0, 1, 0>} : (f32, f32) -> ()
     "test.attributes"() {box = #test.box<{extents = [], is_open = false, names = [], scale = 1.0 : f64, size = 1 : i64}>, colour = #test<colour Red>, nested = {a, b = [1, "x"]}} : () -> ()
     %2 = "test.scope"(%0) ({
       %3 = "test.unary"(%1#0) : (f32) -> f32

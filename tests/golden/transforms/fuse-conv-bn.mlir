@@ -8,7 +8,7 @@ module {
     %4 = "builtin.get_parameter"() {name = "variance"} : () -> !pd.vtensor<4xf32>
     %5 = "builtin.get_parameter"() {name = "scale"} : () -> !pd.vtensor<4xf32>
     %6 = "builtin.get_parameter"() {name = "offset"} : () -> !pd.vtensor<4xf32>
-    %7 = "pd.batch_norm"(%2, %3, %4, %5, %6) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x6x6xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x6x6xf32>
+    %7 = "pd.batch_norm"(%2, %3, %4, %5, %6) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x4x6x6xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<1x4x6x6xf32>
     return %7 : !pd.vtensor<1x4x6x6xf32>
   }
 }

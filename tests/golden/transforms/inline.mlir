@@ -16,7 +16,7 @@ module {
     return %0 : !pd.vtensor<2xf32>
   }
   func.func @choose(%arg0: !pd.vtensor<2xf32>, %arg1: !pd.vtensor<i1>) -> !pd.vtensor<2xf32> {
-    "cf.cond_br"(%arg1, %arg0)[^bb1, ^bb2] {operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
+    "cf.cond_br"(%arg1, %arg0)[^bb1, ^bb2] {operandSegmentSizes = array<i32: 1, 0, 1>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
   ^bb1:
     %0 = "func.call"(%arg0) {callee = @twice} : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
     return %0 : !pd.vtensor<2xf32>
@@ -30,7 +30,7 @@ module {
 module {
   func.func @main(%arg0: !pd.vtensor<2xf32>, %arg1: !pd.vtensor<i1>) -> (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) {
     %0 = "pd.add"(%arg0, %arg0) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
-    "cf.cond_br"(%arg1, %0)[^bb1, ^bb2] {operandSegmentSizes = array<i64: 1, 0, 1>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
+    "cf.cond_br"(%arg1, %0)[^bb1, ^bb2] {operandSegmentSizes = array<i32: 1, 0, 1>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
   ^bb1:
     %1 = "pd.add"(%0, %0) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
     "cf.br"(%1)[^bb3] : (!pd.vtensor<2xf32>) -> ()

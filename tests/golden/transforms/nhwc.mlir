@@ -11,7 +11,7 @@ module {
     %7 = "builtin.get_parameter"() {name = "v"} : () -> !pd.vtensor<4xf32>
     %8 = "builtin.get_parameter"() {name = "b"} : () -> !pd.vtensor<4xf32>
     %9 = "builtin.get_parameter"() {name = "v"} : () -> !pd.vtensor<4xf32>
-    %10 = "pd.batch_norm"(%5, %6, %7, %8, %9) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x4x8x6xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x4x8x6xf32>
+    %10 = "pd.batch_norm"(%5, %6, %7, %8, %9) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x4x8x6xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x4x8x6xf32>
     %11 = "pd.relu"(%10) : (!pd.vtensor<2x4x8x6xf32>) -> !pd.vtensor<2x4x8x6xf32>
     %12 = "pd.pool2d"(%11) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 3, 3>, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, pooling_type = "max", strides = array<i64: 1, 1>} : (!pd.vtensor<2x4x8x6xf32>) -> !pd.vtensor<2x4x8x6xf32>
     %13 = "builtin.get_parameter"() {name = "w1"} : () -> !pd.vtensor<4x4x3x3xf32>
@@ -26,7 +26,7 @@ module {
     %22 = "builtin.get_parameter"() {name = "v"} : () -> !pd.vtensor<4xf32>
     %23 = "builtin.get_parameter"() {name = "b"} : () -> !pd.vtensor<4xf32>
     %24 = "builtin.get_parameter"() {name = "v"} : () -> !pd.vtensor<4xf32>
-    %25 = "pd.batch_norm"(%20, %21, %22, %23, %24) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x4x8x6xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x4x8x6xf32>
+    %25 = "pd.batch_norm"(%20, %21, %22, %23, %24) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x4x8x6xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x4x8x6xf32>
     %26 = "pd.relu"(%25) : (!pd.vtensor<2x4x8x6xf32>) -> !pd.vtensor<2x4x8x6xf32>
     %27 = "pd.pool2d"(%26) {adaptive = false, ceil_mode = false, data_format = "NCHW", exclusive = true, global_pooling = false, kernel_size = array<i64: 3, 3>, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, pooling_type = "max", strides = array<i64: 1, 1>} : (!pd.vtensor<2x4x8x6xf32>) -> !pd.vtensor<2x4x8x6xf32>
     %28 = "builtin.get_parameter"() {name = "w1"} : () -> !pd.vtensor<4x4x3x3xf32>
@@ -50,14 +50,14 @@ module {
     %4 = "builtin.get_parameter"() {name = "w1.hwoi"} : () -> !pd.vtensor<3x3x4x4xf32>
     %5 = "pd.conv2d"(%3, %4, %2) {data_format = "NHWC", dilations = array<i64: 1, 1>, filter_format = "HWOI", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<3x3x4x4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %6 = "builtin.get_parameter"() {name = "v"} : () -> !pd.vtensor<4xf32>
-    %7 = "pd.batch_norm"(%5, %2, %6, %2, %6) {data_format = "NHWC", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
+    %7 = "pd.batch_norm"(%5, %2, %6, %2, %6) {data_format = "NHWC", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %8 = "pd.relu"(%7) : (!pd.vtensor<2x8x6x4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %9 = "pd.pool2d"(%8) {adaptive = false, ceil_mode = false, data_format = "NHWC", exclusive = true, global_pooling = false, kernel_size = array<i64: 3, 3>, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, pooling_type = "max", strides = array<i64: 1, 1>} : (!pd.vtensor<2x8x6x4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %10 = "pd.conv2d"(%9, %4, %2) {data_format = "NHWC", dilations = array<i64: 1, 1>, filter_format = "HWOI", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<3x3x4x4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %11 = "pd.add"(%10, %3) : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<2x8x6x4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %12 = "pd.relu"(%11) : (!pd.vtensor<2x8x6x4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %13 = "pd.conv2d"(%12, %4, %2) {data_format = "NHWC", dilations = array<i64: 1, 1>, filter_format = "HWOI", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<3x3x4x4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
-    %14 = "pd.batch_norm"(%13, %2, %6, %2, %6) {data_format = "NHWC", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
+    %14 = "pd.batch_norm"(%13, %2, %6, %2, %6) {data_format = "NHWC", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %15 = "pd.relu"(%14) : (!pd.vtensor<2x8x6x4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %16 = "pd.pool2d"(%15) {adaptive = false, ceil_mode = false, data_format = "NHWC", exclusive = true, global_pooling = false, kernel_size = array<i64: 3, 3>, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, pooling_type = "max", strides = array<i64: 1, 1>} : (!pd.vtensor<2x8x6x4xf32>) -> !pd.vtensor<2x8x6x4xf32>
     %17 = "pd.conv2d"(%16, %4, %2) {data_format = "NHWC", dilations = array<i64: 1, 1>, filter_format = "HWOI", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!pd.vtensor<2x8x6x4xf32>, !pd.vtensor<3x3x4x4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x8x6x4xf32>

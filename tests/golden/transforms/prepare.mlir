@@ -8,7 +8,7 @@ module {
     }, {
       "scf.yield"(%x) : (!pd.tensor<2x8xf32>) -> ()
     }) : (!pd.vtensor<i1>) -> !pd.tensor<2x8xf32>
-    "cf.cond_br"(%0)[^one, ^other] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+    "cf.cond_br"(%0)[^one, ^other] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
   ^one:
     %3 = "pd.relu_"(%1) : (!pd.tensor<2x8xf32>) -> !pd.tensor<2x8xf32>
     "cf.br"()[^end] : () -> ()

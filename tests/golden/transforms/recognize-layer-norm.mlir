@@ -19,7 +19,7 @@ module {
 module {
   func.func @main(%arg0: !pd.vtensor<2x4xf32>, %arg1: !pd.vtensor<1x4xf32>, %arg2: !pd.vtensor<4xf32>) -> !pd.vtensor<2x4xf32> {
     %0 = "pd.reshape"(%arg1) {shape = array<i64: 4>} : (!pd.vtensor<1x4xf32>) -> !pd.vtensor<4xf32>
-    %1 = "pd.layer_norm"(%arg0, %0, %arg2) {begin_norm_axis = 1 : i64, epsilon = 9.999999747378752e-06 : f64, operandSegmentSizes = array<i64: 1, 1, 1>} : (!pd.vtensor<2x4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x4xf32>
+    %1 = "pd.layer_norm"(%arg0, %0, %arg2) {begin_norm_axis = 1 : i64, epsilon = 9.999999747378752e-06 : f64, operandSegmentSizes = array<i32: 1, 1, 1>} : (!pd.vtensor<2x4xf32>, !pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<2x4xf32>
     return %1 : !pd.vtensor<2x4xf32>
   }
 }

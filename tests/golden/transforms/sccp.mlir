@@ -19,7 +19,7 @@ module {
       %7 = "pd.relu"(%arg5) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
       "scf.yield"(%6, %7) : (!pd.vtensor<i32>, !pd.vtensor<2xf32>) -> ()
     }) : (!pd.vtensor<i32>, !pd.vtensor<2xf32>) -> (!pd.vtensor<i32>, !pd.vtensor<2xf32>)
-    "cf.cond_br"(%arg1, %4#0, %1)[^bb1, ^bb1] {operandSegmentSizes = array<i64: 1, 1, 1>} : (!pd.vtensor<i1>, !pd.vtensor<i32>, !pd.vtensor<i32>) -> ()
+    "cf.cond_br"(%arg1, %4#0, %1)[^bb1, ^bb1] {operandSegmentSizes = array<i32: 1, 1, 1>} : (!pd.vtensor<i1>, !pd.vtensor<i32>, !pd.vtensor<i32>) -> ()
   ^bb1(%arg6: !pd.vtensor<i32>):
     %8 = "func.call"(%arg6) {callee = @next} : (!pd.vtensor<i32>) -> !pd.vtensor<i32>
     return %arg6, %8, %4#0, %4#1 : !pd.vtensor<i32>, !pd.vtensor<i32>, !pd.vtensor<i32>, !pd.vtensor<2xf32>
@@ -47,7 +47,7 @@ module {
       %6 = "pd.relu"(%arg5) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
       "scf.yield"(%5, %6) : (!pd.vtensor<i32>, !pd.vtensor<2xf32>) -> ()
     }) : (!pd.vtensor<i32>, !pd.vtensor<2xf32>) -> (!pd.vtensor<i32>, !pd.vtensor<2xf32>)
-    "cf.cond_br"(%arg1, %2, %0)[^bb1, ^bb1] {operandSegmentSizes = array<i64: 1, 1, 1>} : (!pd.vtensor<i1>, !pd.vtensor<i32>, !pd.vtensor<i32>) -> ()
+    "cf.cond_br"(%arg1, %2, %0)[^bb1, ^bb1] {operandSegmentSizes = array<i32: 1, 1, 1>} : (!pd.vtensor<i1>, !pd.vtensor<i32>, !pd.vtensor<i32>) -> ()
   ^bb1(%arg6: !pd.vtensor<i32>):
     %7 = "pd.full"() {dtype = i32, shape = [], value = 2.0 : f64} : () -> !pd.vtensor<i32>
     %8 = "builtin.constant"() {value = dense<3> : !pd.vtensor<i32>} : () -> !pd.vtensor<i32>

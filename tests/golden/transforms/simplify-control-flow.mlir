@@ -9,9 +9,9 @@ module {
       %3 = "pd.abs"(%arg0) : (!pd.vtensor<2xf32>) -> !pd.vtensor<2xf32>
       "scf.yield"(%3, %arg1, %arg0) : (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> ()
     }) : (!pd.vtensor<i1>) -> (!pd.vtensor<2xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>)
-    "cf.cond_br"(%arg3, %1#0, %1#1)[^bb1, ^bb2] {operandSegmentSizes = array<i64: 1, 1, 1>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> ()
+    "cf.cond_br"(%arg3, %1#0, %1#1)[^bb1, ^bb2] {operandSegmentSizes = array<i32: 1, 1, 1>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> ()
   ^bb1(%arg4: !pd.vtensor<2xf32>):
-    "cf.cond_br"(%0, %arg4)[^bb3, ^bb4] {operandSegmentSizes = array<i64: 1, 1, 0>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
+    "cf.cond_br"(%0, %arg4)[^bb3, ^bb4] {operandSegmentSizes = array<i32: 1, 1, 0>} : (!pd.vtensor<i1>, !pd.vtensor<2xf32>) -> ()
   ^bb2(%arg5: !pd.vtensor<2xf32>):
     "cf.br"(%arg5)[^bb3] : (!pd.vtensor<2xf32>) -> ()
   ^bb3(%arg6: !pd.vtensor<2xf32>):

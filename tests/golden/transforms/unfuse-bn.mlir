@@ -5,7 +5,7 @@ module {
     %1 = "builtin.get_parameter"() {name = "variance"} : () -> !pd.vtensor<3xf32>
     %2 = "builtin.get_parameter"() {name = "scale"} : () -> !pd.vtensor<3xf32>
     %3 = "builtin.get_parameter"() {name = "offset"} : () -> !pd.vtensor<3xf32>
-    %4 = "pd.batch_norm"(%arg0, %0, %1, %2, %3) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x3x4x5xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3x4x5xf32>
+    %4 = "pd.batch_norm"(%arg0, %0, %1, %2, %3) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<2x3x4x5xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<2x3x4x5xf32>
     return %4 : !pd.vtensor<2x3x4x5xf32>
   }
 }

@@ -72,7 +72,7 @@ def test_a_loop_carries_nothing_that_does_not_matter(golden) -> None:
 BLOCKS = """
 module {
   func.func @main(%c: !pd.vtensor<i1>, %x: !pd.vtensor<5xf32>) -> !pd.vtensor<5xf32> {
-    "cf.cond_br"(%c)[^bb1, ^bb2] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+    "cf.cond_br"(%c)[^bb1, ^bb2] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
   ^bb1:
     %0 = "pd.exp"(%x) : (!pd.vtensor<5xf32>) -> !pd.vtensor<5xf32>
     "cf.br"(%0)[^bb3] : (!pd.vtensor<5xf32>) -> ()

@@ -54,7 +54,7 @@ module {
       %r = "pd.relu"(%y) : (VEC) -> VEC
       "scf.yield"(%again, %r) : (INT, VEC) -> ()
     }) : (INT, VEC) -> (INT, VEC)
-    "cf.cond_br"(%c, %loop#0, %two) [^bb1, ^bb1] {operandSegmentSizes = array<i64: 1, 1, 1>} : (BIT, INT, INT) -> ()
+    "cf.cond_br"(%c, %loop#0, %two) [^bb1, ^bb1] {operandSegmentSizes = array<i32: 1, 1, 1>} : (BIT, INT, INT) -> ()
   ^bb1(%joined: INT):
     %called = "func.call"(%joined) {callee = @next} : (INT) -> INT
     return %joined, %called, %loop#0, %loop#1 : INT, INT, INT, VEC

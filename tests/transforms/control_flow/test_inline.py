@@ -37,7 +37,7 @@ module {{
     return %0 : {T}
   }}
   func.func @choose(%x: {T}, %c: {C}) -> {T} {{
-    "cf.cond_br"(%c, %x) [^bb1, ^bb2] {{operandSegmentSizes = array<i64: 1, 0, 1>}} : ({C}, {T}) -> ()
+    "cf.cond_br"(%c, %x) [^bb1, ^bb2] {{operandSegmentSizes = array<i32: 1, 0, 1>}} : ({C}, {T}) -> ()
   ^bb1:
     %0 = "func.call"(%x) {{callee = @twice}} : ({T}) -> {T}
     return %0 : {T}

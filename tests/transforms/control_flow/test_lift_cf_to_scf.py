@@ -21,7 +21,7 @@ T, B, N = "!pd.vtensor<2xf32>", "!pd.vtensor<i1>", "!pd.vtensor<i32>"
 def cond_br(condition: str, true: str, false: str, *given: str, sizes: tuple[int, int] = (0, 0)) -> str:
     operands = ", ".join([condition, *given])
     types = ", ".join([B, *[T] * len(given)])
-    segments = f"operandSegmentSizes = array<i64: 1, {sizes[0]}, {sizes[1]}>"
+    segments = f"operandSegmentSizes = array<i32: 1, {sizes[0]}, {sizes[1]}>"
     return f'"cf.cond_br"({operands})[^{true}, ^{false}] {{{segments}}} : ({types}) -> ()'
 
 

@@ -31,9 +31,9 @@ module {{
       %2 = "pd.abs"(%x) : ({T}) -> {T}
       "scf.yield"(%2, %y, %x) : ({T}, {T}, {T}) -> ()
     }}) : ({C}) -> ({T}, {T}, {T})
-    "cf.cond_br"(%d, %0#0, %0#1) [^bb1, ^bb2] {{operandSegmentSizes = array<i64: 1, 1, 1>}} : ({C}, {T}, {T}) -> ()
+    "cf.cond_br"(%d, %0#0, %0#1) [^bb1, ^bb2] {{operandSegmentSizes = array<i32: 1, 1, 1>}} : ({C}, {T}, {T}) -> ()
   ^bb1(%3: {T}):
-    "cf.cond_br"(%yes, %3) [^bb3, ^bb4] {{operandSegmentSizes = array<i64: 1, 1, 0>}} : ({C}, {T}) -> ()
+    "cf.cond_br"(%yes, %3) [^bb3, ^bb4] {{operandSegmentSizes = array<i32: 1, 1, 0>}} : ({C}, {T}) -> ()
   ^bb2(%4: {T}):
     "cf.br"(%4) [^bb3] : ({T}) -> ()
   ^bb3(%5: {T}):

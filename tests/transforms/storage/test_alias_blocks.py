@@ -27,7 +27,7 @@ JOIN = f"""module {{
   func.func @main(%v: {V}, %c: {C}) -> {V} {{
     %t = "builtin.to_tensor"(%v) : ({V}) -> {T}
     %row = "pd.slice"(%t) {{axes = array<i64: 0>, starts = array<i64: 0>, ends = array<i64: 1>}} : ({T}) -> !pd.tensor<1x3xf32>
-    "cf.cond_br"(%c, %t) [^left, ^right] {{operandSegmentSizes = array<i64: 1, 1, 0>}} : ({C}, {T}) -> ()
+    "cf.cond_br"(%c, %t) [^left, ^right] {{operandSegmentSizes = array<i32: 1, 1, 0>}} : ({C}, {T}) -> ()
   ^left(%l: {T}):
     %a = "pd.relu_"(%l) : ({T}) -> {T}
     "cf.br"(%a) [^join] : ({T}) -> ()
@@ -50,7 +50,7 @@ LOOP = f"""module {{
     "cf.br"(%zero, %t) [^head] : ({I}, {T}) -> ()
   ^head(%i: {I}, %p: {T}):
     %more = "pd.less_than"(%i, %n) : ({I}, {I}) -> {C}
-    "cf.cond_br"(%more, %p) [^done, ^body] {{operandSegmentSizes = array<i64: 1, 0, 1>}} : ({C}, {T}) -> ()
+    "cf.cond_br"(%more, %p) [^done, ^body] {{operandSegmentSizes = array<i32: 1, 0, 1>}} : ({C}, {T}) -> ()
   ^body(%q: {T}):
     %before = "builtin.to_tensor"(%q) : ({T}) -> {T}
     %w = "pd.add_"(%q, %v) : ({T}, {V}) -> {T}
@@ -62,8 +62,8 @@ LOOP = f"""module {{
     %same = "builtin.to_vtensor"(%p) : ({T}) -> {V}
     return %out, %same : {V}, {V}
   }}
-}}""".replace('"cf.cond_br"(%more, %p) [^done, ^body] {operandSegmentSizes = array<i64: 1, 0, 1>}',
-              '"cf.cond_br"(%more, %p) [^body, ^done] {operandSegmentSizes = array<i64: 1, 1, 0>}')  # fmt: skip
+}}""".replace('"cf.cond_br"(%more, %p) [^done, ^body] {operandSegmentSizes = array<i32: 1, 0, 1>}',
+              '"cf.cond_br"(%more, %p) [^body, ^done] {operandSegmentSizes = array<i32: 1, 1, 0>}')  # fmt: skip
 
 MOVED = f"""module {{
   func.func @main(%v: {V}, %c: {C}) -> {V} {{
@@ -158,7 +158,7 @@ def test_an_argument_that_no_use_needs_is_not_added() -> None:
     """The storage is written on both ways to the join and not read after it."""
     text = f"""module {{ func.func @main(%v: {V}, %c: {C}) {{
       %t = "builtin.to_tensor"(%v) : ({V}) -> {T}
-      "cf.cond_br"(%c) [^left, ^right] {{operandSegmentSizes = array<i64: 1, 0, 0>}} : ({C}) -> ()
+      "cf.cond_br"(%c) [^left, ^right] {{operandSegmentSizes = array<i32: 1, 0, 0>}} : ({C}) -> ()
     ^left:
       %a = "pd.relu_"(%t) : ({T}) -> {T}
       "cf.br"() [^join] : () -> ()

@@ -20,7 +20,7 @@ NETWORK = """module {
     %mean = "builtin.get_parameter"() {name = "mean"} : () -> !pd.vtensor<2xf32>
     %variance = "builtin.get_parameter"() {name = "variance"} : () -> !pd.vtensor<2xf32>
     %b = "pd.conv2d"(%a, %w) {paddings = array<i64: 1, 1>} : (!pd.tensor<1x3x4x4xf32>, !pd.vtensor<2x3x3x3xf32>) -> !pd.tensor<1x2x4x4xf32>
-    %c = "pd.batch_norm"(%b, %mean, %variance) {operandSegmentSizes = array<i64: 1, 1, 1, 0, 0>} : (!pd.tensor<1x2x4x4xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.tensor<1x2x4x4xf32>
+    %c = "pd.batch_norm"(%b, %mean, %variance) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!pd.tensor<1x2x4x4xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.tensor<1x2x4x4xf32>
     %d = "pd.relu_"(%c) : (!pd.tensor<1x2x4x4xf32>) -> !pd.tensor<1x2x4x4xf32>
     return %d : !pd.tensor<1x2x4x4xf32>
   }

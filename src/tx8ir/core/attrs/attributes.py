@@ -8,13 +8,14 @@ import math
 import struct
 from bisect import bisect_left
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final, Self, TypeVar, cast
+from typing import Any, ClassVar, Final, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from tx8ir.core.errors import InvalidTypeError
 from tx8ir.core.location import quote
 
+from .builtin_types import FloatType, IndexType, IntegerType, integer_range, is_integer
 from .floats import float_bits, round_float
 from .types import NESTING_LIMIT, ScalarType, Type, f64, i1, i64
 
@@ -115,22 +116,31 @@ TRUE: Final = BoolAttr(True)
 FALSE: Final = BoolAttr(False)
 
 
+IntegerLike: TypeAlias = ScalarType | IntegerType | IndexType
+"""The integer types."""
+
+
 class IntAttr(Valued):
-    """An integer of a scalar integer type: `3 : i64`. Raises OverflowError when the value does not fit the type."""
+    """An integer of an integer type: `3 : i64`. One of i1 is a `BoolAttr`.
+
+    Raises:
+        OverflowError: the value does not fit the type. TypeError: i1, or a type that is no integer type.
+    """
 
     __slots__ = ("type",)
-    type: ScalarType
-    _interned: ClassVar[dict[tuple[int, ScalarType], IntAttr]] = {}
+    type: IntegerLike
+    _interned: ClassVar[dict[tuple[int, IntegerLike], IntAttr]] = {}
 
-    def __new__(cls, value: int, type: ScalarType = i64) -> IntAttr:
+    def __new__(cls, value: int, type: IntegerLike = i64) -> IntAttr:
         if value.__class__ is not int:
             value = _as_int(value)
         found = cls._interned.get((value, type))
         if found is None:
-            if not type.format.is_integer:
+            if not is_integer(type):
                 raise TypeError(f"an integer attribute has an integer type, not {type}")
-            bits, signed = type.format.bits, type.format.is_signed
-            low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if signed else (0, (1 << bits) - 1)
+            if type is i1:
+                raise TypeError("an integer attribute of i1 is a BoolAttr")
+            low, high = integer_range(type)
             if not low <= value <= high:
                 shown = value if value.bit_length() < 200 else hex(value)
                 raise OverflowError(f"{shown} does not fit {type}, which holds {low} to {high}")
@@ -169,8 +179,10 @@ def _as_float(value: Any) -> float:
     return float(cast(float, value))
 
 
-def float_text(value: float, type: ScalarType = f64) -> str:
+def float_text(value: float, type: ScalarType | FloatType = f64) -> str:
     """The shortest decimal that reads back as the same float of `type`; NaN and infinities as the bits in hex."""
+    if isinstance(type, FloatType):
+        type = f64
     if not math.isfinite(value):
         return f"0x{float_bits(value, type.format):0{type.format.bits // 4}X}"
     text = repr(float(value)) if type is f64 else str(type.dtype.type(value))
@@ -184,18 +196,22 @@ class FloatAttr(Valued):
     """A float of a scalar float type: `0.5 : f64`. The value is rounded to the type (nearest even) when it is made.
 
     Floats are told apart by their bits: zeros of both signs differ, and so do NaN with different payloads.
+    Of a type that the machine lacks, the value is kept as it is written, and must be finite; see `FloatBitsAttr`.
     """
 
     __slots__ = ("type",)
-    type: ScalarType
-    _interned: ClassVar[dict[tuple[bytes, ScalarType], FloatAttr]] = {}
+    type: ScalarType | FloatType
+    _interned: ClassVar[dict[tuple[bytes, ScalarType | FloatType], FloatAttr]] = {}
 
-    def __new__(cls, value: float, type: ScalarType = f64) -> FloatAttr:
+    def __new__(cls, value: float, type: ScalarType | FloatType = f64) -> FloatAttr:
         if value.__class__ is not float:
             value = _as_float(value)
-        if not type.is_float:
+        if isinstance(type, FloatType):
+            if not math.isfinite(value):
+                raise ValueError(f"{value} of {type} is written as its bits: a FloatBitsAttr")
+        elif not type.is_float:
             raise TypeError(f"a float attribute has a float type, not {type}")
-        if type is not f64:
+        elif type is not f64:
             value = round_float(value, type.format)
         key = (struct.pack("<d", value), type)  # by bits: zeros of both signs differ, NaN payloads too
         found = cls._interned.get(key)
@@ -319,10 +335,10 @@ class DenseArrayAttr(Valued):
     """A flat sequence of numbers of one scalar type: `array<i64: 1, 2>`. `value` is a tuple."""
 
     __slots__ = ("type",)
-    type: ScalarType
-    _interned: ClassVar[dict[tuple[Any, ScalarType], DenseArrayAttr]] = {}
+    type: ScalarType | IntegerType
+    _interned: ClassVar[dict[tuple[Any, ScalarType | IntegerType], DenseArrayAttr]] = {}
 
-    def __new__(cls, values: Iterable[int | float | bool], type: ScalarType = i64) -> DenseArrayAttr:
+    def __new__(cls, values: Iterable[int | float | bool], type: ScalarType | IntegerType = i64) -> DenseArrayAttr:
         values = tuple(values)
         found = None
         if type is i64:
@@ -330,14 +346,15 @@ class DenseArrayAttr(Valued):
             if found is not None and all(v.__class__ is int for v in values):
                 return found
         wrap: Callable[[Any], Any]
-        if type.is_float:
+        is_float = isinstance(type, ScalarType) and type.is_float
+        if isinstance(type, ScalarType) and type.is_float:
             wrap = lambda v: round_float(_as_float(v), type.format)  # noqa: E731
         elif type is i1:
             wrap = lambda v: BoolAttr(v).value  # noqa: E731
         else:
             wrap = lambda v: IntAttr(v, type).value  # noqa: E731
         values = tuple(wrap(v) for v in values)
-        key = (struct.pack(f"<{len(values)}d", *values) if type.is_float else values, type)
+        key = (struct.pack(f"<{len(values)}d", *values) if is_float else values, type)
         found = cls._interned.get(key)
         if found is None:
             found = intern(cls, cls._interned, key, values)
@@ -348,7 +365,7 @@ class DenseArrayAttr(Valued):
         return DenseArrayAttr, (self._value, self.type)
 
     def _make_text(self) -> str:
-        if self.type.is_float:
+        if isinstance(self.type, ScalarType) and self.type.is_float:
             parts = [float_text(v, self.type) for v in self._value]
         elif self.type is i1:
             parts = ["true" if v else "false" for v in self._value]
@@ -438,8 +455,8 @@ class DictAttr(Valued, Mapping[str, Any]):
 
 
 def key_text(key: str) -> str:
-    """A dictionary key: bare when it is an identifier (dots and dashes allowed inside), else quoted."""
-    return key if is_bare(key) else quote(key)
+    """A dictionary key: bare when it is an identifier (dots allowed inside), else quoted."""
+    return key if is_bare(key) and "-" not in key else quote(key)
 
 
 def is_bare(name: str) -> bool:

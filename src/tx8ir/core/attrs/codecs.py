@@ -22,6 +22,7 @@ from .attributes import (
     TypeAttr,
     as_attribute,
 )
+from .builtin_types import is_float
 from .dense import DenseAttr
 from .structured import EnumAttr, StructAttr, enum_attr_name
 from .types import ScalarType, Type, f64, i1, i64
@@ -59,7 +60,7 @@ def _numbers(element: ScalarType, expected: str) -> Codec:
     # An array in brackets ([1, 2]) is what other tools write for numbers too.
     def accepts(attr: Attribute) -> bool:
         if isinstance(attr, DenseArrayAttr):
-            return attr.type.is_float == element.is_float and (attr.type is i1) == (element is i1)
+            return is_float(attr.type) == element.is_float and (attr.type is i1) == (element is i1)
         return isinstance(attr, ArrayAttr) and all(_NUMBER[element](e) for e in attr.elements)
 
     return Codec(expected, encode, accepts)

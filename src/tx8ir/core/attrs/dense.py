@@ -84,7 +84,7 @@ class DenseAttr(Valued):
         elif array.size > _DENSE_TEXT_LIMIT:
             body = f'"0x{array.tobytes().hex().upper()}"'
         else:
-            body = _nested_text(_number_texts(array.reshape(-1), element), array.shape)
+            body = nested_text(_number_texts(array.reshape(-1), element), array.shape)
         return f"dense<{body}> : {self.type}"
 
 
@@ -122,7 +122,7 @@ def _number_texts(array: NDArray[Any], element: ScalarType) -> list[str]:
     return [str(int(v)) for v in array]
 
 
-def _nested_text(parts: list[str], shape: tuple[int, ...]) -> str:
+def nested_text(parts: list[str], shape: tuple[int, ...]) -> str:
     """Row-major `parts` in the brackets of `shape`; level by level from the innermost axis."""
     if not parts and shape:
         return ""

@@ -297,7 +297,7 @@ class FunctionType(Type):
         return self._depth
 
 
-class _Singleton(Type):
+class Singleton(Type):
     """A type without parameters."""
 
     __slots__ = ()
@@ -314,7 +314,7 @@ class _Singleton(Type):
         return type(self), ()
 
 
-class NoneType(_Singleton):
+class NoneType(Singleton):
     """The type of an absent operand: `none`."""
 
     __slots__ = ()
@@ -322,7 +322,7 @@ class NoneType(_Singleton):
     _instance: ClassVar[Any] = None
 
 
-class TokenType(_Singleton):
+class TokenType(Singleton):
     """The type of a value that only orders operations: `!builtin.token`."""
 
     __slots__ = ()

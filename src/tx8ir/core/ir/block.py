@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError
+from tx8ir.core.location import UNKNOWN, Location
 from tx8ir.support.display import Displayable
 
 from .traits import Terminator
@@ -51,14 +52,15 @@ class Block(Displayable):
     def args(self) -> tuple[BlockArgument, ...]:
         return tuple(self._args)
 
-    def add_argument(self, type: Type) -> BlockArgument:
-        """Append an argument. Raises IrError when `type` is not a Type."""
+    def add_argument(self, type: Type, location: Location = UNKNOWN) -> BlockArgument:
+        """Append an argument, which comes from `location`. Raises IrError when `type` is not a Type."""
         if not isinstance(type, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise IrError(f"the type of a block argument is a Type, not {type!r}")
         argument = BlockArgument.__new__(BlockArgument)
         argument._owner = self
         argument.index = len(self._args)
         argument._type = type
+        argument.location = location
         argument._first_use = argument._last_use = None
         self._args.append(argument)
         return argument

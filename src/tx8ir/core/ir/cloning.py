@@ -128,6 +128,7 @@ def _clone_regions(op: Operation, made: Operation, mapping: dict[Any, Any], work
             copy._blocks.append(new)
             mapping[block] = new
             for old_arg, new_arg in zip(block._args, new._args, strict=True):
+                new_arg.location = old_arg.location
                 mapping[old_arg] = new_arg
             blocks.append((new, block._first))
         regions.append(copy)

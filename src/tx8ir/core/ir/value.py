@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError
-from tx8ir.core.location import NamedLocation
+from tx8ir.core.location import Location, NamedLocation, unnamed
 from tx8ir.support.display import Displayable
 
 if TYPE_CHECKING:
@@ -151,17 +151,17 @@ class OpResult(Value):
 
     @name_hint.setter
     def name_hint(self, name: str) -> None:
-        location = self._owner.location
-        self._owner.location = NamedLocation(name, location.child if isinstance(location, NamedLocation) else location)
+        self._owner.location = NamedLocation(name, unnamed(self._owner.location))
 
     def __repr__(self) -> str:
         return f"<OpResult {self.index} of {self._owner.name} : {self._type}>"
 
 
 class BlockArgument(Value):
-    """The `index`-th argument of a block."""
+    """The `index`-th argument of a block, and where it comes from."""
 
-    __slots__ = ()
+    __slots__ = ("location",)
+    location: Location
 
     @property
     def owner(self) -> Block:
@@ -170,6 +170,14 @@ class BlockArgument(Value):
     @property
     def parent_block(self) -> Block:
         return self._owner
+
+    @property
+    def name_hint(self) -> str | None:
+        return self.location.name
+
+    @name_hint.setter
+    def name_hint(self, name: str) -> None:
+        self.location = NamedLocation(name, unnamed(self.location))
 
     def __repr__(self) -> str:
         return f"<BlockArgument {self.index} : {self._type}>"

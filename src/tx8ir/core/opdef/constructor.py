@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute, DenseArrayAttr, DictAttr, dict_attr
-from tx8ir.core.attrs.types import Type, i64
+from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute, DictAttr, dict_attr
+from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError, VerifyError
 from tx8ir.core.ir.block import Block, Region, require_block
 from tx8ir.core.ir.interfaces import InferTypes
@@ -18,7 +18,7 @@ from tx8ir.core.ir.traits import SameOperandsAndResultType
 from tx8ir.core.ir.value import OpOperand, OpResult, as_value, link, link_source
 from tx8ir.core.location import STATE, python_location
 
-from .definition import SEGMENTS, OpDef
+from .definition import SEGMENTS, OpDef, segment_sizes
 from .fields import MISSING
 
 
@@ -162,7 +162,7 @@ def _encode_attributes(d: OpDef, given: dict[str, Any], segments: tuple[int, ...
         except (TypeError, ValueError, OverflowError) as error:
             raise IrError(f"attribute {field.key} of {d.op_class.name}: {error}") from error
     if segments is not None:
-        entries[SEGMENTS] = DenseArrayAttr(segments, i64)
+        entries[SEGMENTS] = segment_sizes(segments)
     keys = tuple(sorted(entries))
     return dict_attr(keys, tuple([entries[k] for k in keys]))
 

@@ -5,12 +5,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, cast
 
 from tx8ir.core.attrs.attributes import DenseArrayAttr
 from tx8ir.core.attrs.codecs import Codec, codec_for
-from tx8ir.core.attrs.types import Type
+from tx8ir.core.attrs.types import Type, i32
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation
@@ -30,7 +30,12 @@ from .fields import (
 )
 
 SEGMENTS: Final = "operandSegmentSizes"
-"""The attribute that says how many operands each field has, where several fields vary."""
+"""The attribute that says how many operands each field has, where several fields vary; of i32, as in MLIR."""
+
+
+def segment_sizes(sizes: Iterable[int]) -> DenseArrayAttr:
+    """The attribute `SEGMENTS` for these numbers of operands."""
+    return DenseArrayAttr(sizes, i32)
 
 
 class OpDef:
@@ -143,7 +148,12 @@ def _value_faults(d: OpDef, op: Operation, fields: Sequence[ValueField], types: 
         return [f"has {len(types)} {kind}s, expected {wanted}"]
     if kind == "operand" and d.uses_segments:
         sizes = op._attributes.get(SEGMENTS)
-        if not isinstance(sizes, DenseArrayAttr) or len(sizes.value) != len(fields) or sum(sizes.value) != len(types):
+        if (
+            not isinstance(sizes, DenseArrayAttr)
+            or sizes.type is not i32
+            or len(sizes.value) != len(fields)
+            or sum(sizes.value) != len(types)
+        ):
             return [f"attribute {SEGMENTS} must split {len(types)} operands into {len(fields)} fields, it is {sizes}"]
         for f, size in zip(fields, sizes.value, strict=True):
             if (f.count == "one" and size != 1) or (f.count == "optional" and size > 1) or size < 0:

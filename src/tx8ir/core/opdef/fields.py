@@ -128,9 +128,10 @@ class VariadicResult(ValueField):
 class AttributeField(Field):
     """A declared attribute: its key in the text and its default. The annotation says what it holds."""
 
-    def __init__(self, default: Any, key: str | None, doc: str) -> None:
+    def __init__(self, default: Any, key: str | None, doc: str, discardable: bool) -> None:
         super().__init__(doc)
         self.default = default
+        self.discardable = discardable
         self._key = key
 
     @property
@@ -178,17 +179,29 @@ def variadic_result(constraint: Constraint = None, *, doc: str = "") -> Any:
 
 
 @overload
-def attribute(*, name: str | None = None, doc: str = "", kw_only: Literal[True] = True) -> Any: ...
+def attribute(
+    *, name: str | None = None, doc: str = "", discardable: bool = False, kw_only: Literal[True] = True
+) -> Any: ...
 @overload
-def attribute(*, default: T, name: str | None = None, doc: str = "", kw_only: Literal[True] = True) -> T: ...
-def attribute(*, default: Any = MISSING, name: str | None = None, doc: str = "", kw_only: Literal[True] = True) -> Any:
+def attribute(
+    *, default: T, name: str | None = None, doc: str = "", discardable: bool = False, kw_only: Literal[True] = True
+) -> T: ...
+def attribute(
+    *,
+    default: Any = MISSING,
+    name: str | None = None,
+    doc: str = "",
+    discardable: bool = False,
+    kw_only: Literal[True] = True,
+) -> Any:
     """An attribute; required unless it has a default or its annotation allows None.
 
     Args:
         default: the value when the constructor is not given one.
         name: its key in the text, when that is not a Python identifier or is taken by `Operation`.
+        discardable: it is ours alone, so that other tools of MLIR know the operation without it.
     """
-    return AttributeField(default, name, doc)
+    return AttributeField(default, name, doc, discardable)
 
 
 def region(*, doc: str = "") -> Any:

@@ -11,7 +11,7 @@ from tx8ir.core.errors import IrError
 from tx8ir.core.ir.operation import Operation
 from tx8ir.core.ir.value import Value
 
-from .definition import SEGMENTS, OpDef
+from .definition import SEGMENTS, OpDef, segment_sizes
 
 
 def with_operands(op: Operation, ranges: Sequence[tuple[range, Sequence[Value]]]) -> tuple[list[Value], DictAttr]:
@@ -45,7 +45,7 @@ def with_operands(op: Operation, ranges: Sequence[tuple[range, Sequence[Value]]]
         if not found:
             raise IrError(f"operands {replaced.start} to {replaced.stop} of {op.name} are no field of it", op)
         sizes[found[0]] = len(given)
-    return values, DictAttr({**op.attributes, SEGMENTS: sizes})
+    return values, DictAttr({**op.attributes, SEGMENTS: segment_sizes(sizes)})
 
 
 def set_operand_ranges(op: Operation, ranges: Sequence[tuple[range, Sequence[Value]]]) -> None:

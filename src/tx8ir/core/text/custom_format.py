@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from tx8ir.core.attrs.types import Type
     from tx8ir.core.ir.block import Region
     from tx8ir.core.ir.operation import Operation
+    from tx8ir.core.location import Location
 
 
 class CustomFormat:
@@ -16,7 +17,7 @@ class CustomFormat:
 
     Args:
         finish: makes the operation from the regions that were read.
-        arguments: names, offsets and types of the entry block's arguments.
+        arguments: names, offsets, types and locations of the entry block's arguments; see `Parser.argument`.
         has_region: whether `{ … }` follows.
         isolated: whether names from outside are hidden inside.
     """
@@ -26,7 +27,7 @@ class CustomFormat:
     def __init__(
         self,
         finish: Callable[[tuple[Region, ...]], Operation],
-        arguments: list[tuple[str, int, Type]] | None = None,
+        arguments: list[tuple[str, int, Type, Location]] | None = None,
         *,
         has_region: bool = True,
         isolated: bool = True,

@@ -5,34 +5,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, NoReturn, cast
-
-import attrs
+from typing import Any, NoReturn, cast
 
 from tx8ir.core.attrs.attributes import EMPTY_DICT, DictAttr
 from tx8ir.core.attrs.lexer import BLOCK_NAME, INTEGER, KEY, VALUE_NAME, Source, TextLocation
 from tx8ir.core.attrs.types import FunctionType, Type
-from tx8ir.core.context import IrContext, default_context
+from tx8ir.core.context import IrContext, UnregisteredOp, default_context
 from tx8ir.core.errors import IrError, ParseError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.traits import IsolatedFromAbove
 from tx8ir.core.ir.value import Value
-from tx8ir.core.location import Location, NamedLocation
+from tx8ir.core.location import UNKNOWN, Location, NamedLocation
 from tx8ir.support.relaxed_gc import relaxed_gc
 
 from .attribute_parser import AttributeParser
 from .comments import Mark, attach_comments
 from .custom_format import CustomFormat
-
-# One operation without regions and successors on one line, as the printer writes it (group 2: number of results).
-# Possessive throughout: no line, however odd, is looked at twice. What it does not take, the slow way reads.
-_LINE: Final = re.compile(
-    r"[ \t\n]*+(?:%([A-Za-z0-9_$.-]++)(?::([0-9]{1,9}+))? = )?\"([A-Za-z_][A-Za-z0-9_$.-]*+)\""
-    r"\(((?:%[A-Za-z0-9_$.#-]++(?:, %[A-Za-z0-9_$.#-]++)*+)?+)\)"
-    r"( \{(?:[^{}\"\n]++|\"[^\"\\\n]*+\")*+\})? : (\([^\n/\"]*+)(?=\n|\Z)"
-)
-_RESULT_NUMBER: Final = re.compile(r"#([0-9]+)")
+from .frames import Frame, Generic, Scope
+from .lines import ALIAS_NAME, GIVEN_OUT, LINE, RESULT_NUMBER
 
 
 def parse_op(text: str, *, context: IrContext | None = None, file: str = "<text>", allow_unregistered: bool = False,
@@ -53,40 +44,6 @@ def parse_op(text: str, *, context: IrContext | None = None, file: str = "<text>
     return parser.parse_top_level()
 
 
-@attrs.define
-class _Scope:
-    """The names visible in an isolated part, and those that are used before they are defined."""
-
-    values: dict[str, Any] = attrs.field(factory=dict[str, Any])
-    # By name and number: the placeholder, where it is used first, and the name as it is written there.
-    forward: dict[str, tuple[Value, int, str]] = attrs.field(factory=dict["str", "tuple[Value, int, str]"])
-
-
-@attrs.define
-class _Frame:
-    """An operation whose regions are being read."""
-
-    results: list[tuple[str, int, int]]
-    start: int
-    generic: _Generic | None
-    header: CustomFormat | None
-    regions: list[Region] = attrs.field(factory=list[Region])
-    block: Block | None = None  # the block being filled
-    blocks: dict[str, tuple[Block, int, bool]] = attrs.field(factory=dict["str", "tuple[Block, int, bool]"])
-    outer_block: Block | None = None
-    outer_scope: _Scope | None = None
-    shadow: list[tuple[str, Any]] = attrs.field(factory=list["tuple[str, Any]"])
-
-
-@attrs.define
-class _Generic:
-    """The part of a generic operation before its regions."""
-
-    cls: type[Operation]
-    operands: list[tuple[str, int]]
-    successors: list[Block]
-
-
 class Parser(AttributeParser):
     """Reads operations of the dialects of a context from one text."""
 
@@ -101,8 +58,8 @@ class Parser(AttributeParser):
         super().__init__(source, context, allow_unregistered)
         self._keep_names = keep_names
         self._marks: list[Mark] | None = [] if keep_comments else None
-        self._scope = _Scope()
-        self._frames: list[_Frame] = []
+        self._scope = Scope()
+        self._frames: list[Frame] = []
         self._attribute_cache: dict[str | None, DictAttr] = {None: EMPTY_DICT}
         self._signature_cache: dict[str, FunctionType] = {}
         self._class_cache: dict[str, type[Operation]] = {}
@@ -150,7 +107,7 @@ class Parser(AttributeParser):
 
     def _parse_ops(self, top: Block) -> None:
         """Read operations into `top` until the text ends."""
-        text, line_match = self.text, _LINE.match
+        text, line_match = self.text, LINE.match
         attribute_cache, signature_cache, class_cache = self._attribute_cache, self._signature_cache, self._class_cache
         source, plain = self.source, not self._keep_names
         marks = self._marks
@@ -199,8 +156,8 @@ class Parser(AttributeParser):
                     self.fail(f"{op_name} has {len(results)} result types for {expected} results", match.start(6))
                 start = match.start(3) - 1
                 location: Location = TextLocation(source, start)
-                if not plain and name is not None and not name.isdigit():
-                    location = NamedLocation(name, location)
+                if not plain:
+                    location = self._named_location(name, location)
                 op = create_unchecked(cls, operands, results, attributes, (), (), location)
                 if marks is not None:
                     marks.append(Mark(start, match.end(), op))
@@ -232,6 +189,9 @@ class Parser(AttributeParser):
                 block = self._close_region(top)
             elif char == "^":
                 block = self._block_label()
+            elif char and char in "#!{" and not self._frames:
+                self._top_level_definition(char)
+                continue
             elif char == "l" and block is not None and block._last is not None and text.startswith("loc(", self.pos):
                 self._read_location(block._last, None)  # on a line of its own
             else:
@@ -249,7 +209,11 @@ class Parser(AttributeParser):
         cls = self._op_class(op_name, match.start(3) - 1)
         if attribute_text is not None and attribute_text not in self._attribute_cache:
             self.pos = match.start(5)
-            attributes = self.dictionary()
+            properties = self._properties()
+            if properties is not EMPTY_DICT and issubclass(cls, UnregisteredOp):  # which is another class then
+                self.pos = start
+                return False
+            attributes = self._with_attributes(properties)
             if self.pos != match.end(5):
                 self.pos = start
                 return False
@@ -263,6 +227,46 @@ class Parser(AttributeParser):
         self._class_cache[op_name] = cls
         return True
 
+    def _properties(self) -> DictAttr:
+        """Read `<{…}>`, if it comes next."""
+        if not self.accept("<"):
+            return EMPTY_DICT
+        properties = self.dictionary()
+        self.expect(">", "after the properties of an operation")
+        return properties
+
+    def _with_attributes(self, properties: DictAttr) -> DictAttr:
+        """Read `{…}`, if it comes next, and put it to the properties."""
+        self.skip_space()
+        start = self.pos
+        attributes = self.dictionary() if self.peek() == "{" else EMPTY_DICT
+        if properties is EMPTY_DICT or attributes is EMPTY_DICT:
+            return attributes if properties is EMPTY_DICT else properties
+        twice = next((key for key in attributes if key in properties), None)
+        if twice is not None:
+            self.fail(f"the attribute '{twice}' is a property too", start)
+        return DictAttr({**properties, **attributes})
+
+    def _top_level_definition(self, sigil: str) -> None:
+        """Read `#name = attribute`, `!name = type`, or the section of blobs."""
+        start = self.pos
+        if sigil == "{":
+            if not self.text.startswith("{-#", start):
+                self.fail("expected an operation, found '{'")
+            self.resource_section()
+            return
+        self.pos += 1
+        name = self.match(ALIAS_NAME)
+        if name is None:
+            self.fail(f"expected the name of an alias right after '{sigil}'")
+        self.expect("=", "after the name of an alias")
+        if name in (self.type_aliases if sigil == "!" else self.attribute_aliases):
+            self.fail(f"the alias '{sigil}{name}' is defined already", start)
+        if sigil == "!":
+            self.type_aliases[name] = self.type()
+        else:
+            self.attribute_aliases[name] = self.attribute()
+
     def _wrong_count(self, match: re.Match[str], given: int, types: int) -> NoReturn:
         self.fail(f"{match.group(3)} has {given} operands and {types} operand types", match.start(6))
 
@@ -275,7 +279,7 @@ class Parser(AttributeParser):
         dialect = name.partition(".")[0]
         if self.context.dialect(dialect) is None:
             self.fail(f"unknown dialect '{dialect}'; allow_unregistered=True keeps its operations as they are", at)
-        self.fail(f"dialect '{dialect}' has no operation '{name}'", at)
+        self.fail(f"dialect '{dialect}' has no operation '{name}'; allow_unregistered=True keeps it as it is", at)
 
     # -- names ----------------------------------------------------------------------------------------------------
 
@@ -323,7 +327,7 @@ class Parser(AttributeParser):
         if self._frames and self._frames[-1].outer_scope is None:
             self._frames[-1].shadow.append((name, None))
 
-    def _close_scope(self, scope: _Scope) -> None:
+    def _close_scope(self, scope: Scope) -> None:
         for _, offset, name in scope.forward.values():
             stem = name.partition("#")[0]
             known = scope.values.get(stem)
@@ -348,7 +352,7 @@ class Parser(AttributeParser):
                 count = 1
                 if self.accept(":"):
                     number_at = self.pos
-                    count = self._read_int(self.require(INTEGER, "a number of results"), number_at)
+                    count = self.read_int(self.require(INTEGER, "a number of results"), number_at)
                     if count < 1:
                         self.fail("the number of results is at least 1", number_at)
                 results.append((name, count, at))
@@ -368,7 +372,7 @@ class Parser(AttributeParser):
         if parse_custom is None:
             self.fail(f"expected an operation, found '{word}'", op_at)
         header: CustomFormat = parse_custom(self)
-        frame = _Frame(results, op_at, None, header, outer_block=block)
+        frame = Frame(results, op_at, None, header, outer_block=block)
         if not header.has_region:
             return self._finish(frame, header.finish(()))
         self._frames.append(frame)
@@ -389,7 +393,10 @@ class Parser(AttributeParser):
             while self.accept(","):
                 successors.append(self._successor())
             self.expect("]", "after the successors")
-        frame = _Frame(results, op_at, _Generic(cls, operands, successors), None, outer_block=block)
+        properties = self._properties()
+        if properties is not EMPTY_DICT and issubclass(cls, UnregisteredOp):
+            cls = self.context.unregistered(cls.name, properties)
+        frame = Frame(results, op_at, Generic(cls, operands, successors, properties), None, outer_block=block)
         if self.accept("("):
             self._frames.append(frame)
             return self._open_region(IsolatedFromAbove in cls.info.traits)
@@ -399,7 +406,7 @@ class Parser(AttributeParser):
         self.skip_space()
         at = self.pos
         name = self.require(VALUE_NAME, "a value name like '%0'")
-        number = _RESULT_NUMBER.match(self.text, self.pos)
+        number = RESULT_NUMBER.match(self.text, self.pos)
         if number is not None:
             self.pos = number.end()
             name += number.group()
@@ -418,10 +425,10 @@ class Parser(AttributeParser):
             self.fail(f"{len(operands)} operands have {len(types)} types")
         return [self._use(name, at, type) for (name, at), type in zip(operands, types, strict=True)]
 
-    def _generic_end(self, frame: _Frame) -> Operation:
+    def _generic_end(self, frame: Frame) -> Operation:
         """Read attributes and types of a generic operation, and make it."""
-        generic = cast(_Generic, frame.generic)
-        attributes = self.dictionary() if self.peek() == "{" else EMPTY_DICT
+        generic = cast(Generic, frame.generic)
+        attributes = self._with_attributes(generic.properties)
         self.expect(":", f"before the types of {generic.cls.name}")
         self.skip_space()
         at = self.pos
@@ -436,7 +443,7 @@ class Parser(AttributeParser):
             TextLocation(self.source, frame.start),
         )  # fmt: skip
 
-    def _finish(self, frame: _Frame, op: Operation) -> Block | None:
+    def _finish(self, frame: Frame, op: Operation) -> Block | None:
         """Put a complete operation into its block and name its results."""
         total = sum(count for _, count, _ in frame.results)
         if frame.results and total != len(op.results):
@@ -459,9 +466,7 @@ class Parser(AttributeParser):
         location: Location = op.location
         if self.peek() == "l" and self.text.startswith("loc(", self.pos):
             location = self.location()
-        if self._keep_names and name is not None and not name.isdigit() and location.name != name:
-            location = NamedLocation(name, location)
-        op.location = location
+        op.location = self._named_location(name, location)
 
     # -- regions and blocks ---------------------------------------------------------------------------------------
 
@@ -474,7 +479,7 @@ class Parser(AttributeParser):
         frame.blocks = {}
         frame.shadow = []
         if isolated:
-            frame.outer_scope, self._scope = self._scope, _Scope()
+            frame.outer_scope, self._scope = self._scope, Scope()
         if self.peek() == "^":
             if frame.header is not None and frame.header.arguments:
                 self.fail("the entry block has its arguments in the header, so no label")
@@ -486,12 +491,12 @@ class Parser(AttributeParser):
         entry = Block()
         region.append(entry)
         if frame.header is not None:
-            for name, at, type in frame.header.arguments:
-                self._define(name, at, (entry.add_argument(type),))
+            for name, at, type, location in frame.header.arguments:
+                self._define(name, at, (entry.add_argument(type, location),))
         frame.block = entry
         return entry
 
-    def _block(self, frame: _Frame, name: str, at: int) -> Block:
+    def _block(self, frame: Frame, name: str, at: int) -> Block:
         found = frame.blocks.get(name)
         if found is None:
             found = frame.blocks[name] = (Block(), at, False)
@@ -504,6 +509,25 @@ class Parser(AttributeParser):
         if not self._frames:
             self.fail("a successor needs a region around the operation", at)
         return self._block(self._frames[-1], name, at)
+
+    def argument(self) -> tuple[str, int, Type, Location]:
+        """Read `%a: T` and its location, if that comes next: name, offset, type, location (with the name if kept)."""
+        self.skip_space()
+        at = self.pos
+        name = self.require(VALUE_NAME, "an argument name like '%a'")
+        self.expect(":", "after the name of an argument")
+        type = self.type()
+        return name, at, type, self.argument_location(name)
+
+    def argument_location(self, name: str) -> Location:
+        """Read `loc(…)`, if it comes next, of an argument called `name`, which is remembered if names are kept."""
+        location = UNKNOWN if self.peek() != "l" or not self.accept("loc") else self.location_after_keyword()
+        return self._named_location(name, location)
+
+    def _named_location(self, name: str | None, location: Location) -> Location:
+        if not self._keep_names or name is None or GIVEN_OUT.fullmatch(name) or location.name == name:
+            return location
+        return NamedLocation(name, location)
 
     def _block_label(self) -> Block:
         at = self.pos
@@ -520,11 +544,8 @@ class Parser(AttributeParser):
             while not self.accept(")"):
                 if block._args:
                     self.expect(",", "between block arguments")
-                self.skip_space()
-                arg_at = self.pos
-                arg = self.require(VALUE_NAME, "an argument name like '%a'")
-                self.expect(":", "after the name of a block argument")
-                self._define(arg, arg_at, (block.add_argument(self.type()),))
+                name, at, type, location = self.argument()
+                self._define(name, at, (block.add_argument(type, location),))
         self.expect(":", "after a block label")
         frame.block = block
         return block
@@ -548,7 +569,7 @@ class Parser(AttributeParser):
             op = frame.header.finish(tuple(frame.regions))
             self._frames.pop()
             return self._finish(frame, op)
-        generic = cast(_Generic, frame.generic)
+        generic = cast(Generic, frame.generic)
         if self.accept(","):
             return self._open_region(IsolatedFromAbove in generic.cls.info.traits)
         self.expect(")", "after the regions")

@@ -4,49 +4,69 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from tx8ir.core.attrs.attributes import EMPTY_DICT, DictAttr
+from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute, DictAttr
 from tx8ir.core.attrs.types import Type, function_text
+from tx8ir.core.context import UnregisteredOp
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.operation import Operation
 from tx8ir.core.ir.traits import IsolatedFromAbove, Terminator
-from tx8ir.core.ir.value import Value
-from tx8ir.core.location import quote
-from tx8ir.core.opdef.definition import declared_faults
+from tx8ir.core.ir.value import BlockArgument, Value
+from tx8ir.core.location import Location, quote
+from tx8ir.core.opdef.definition import SEGMENTS, declared_faults
 from tx8ir.core.opdef.op import Op
 
 from .comments import comments_of
-
-_GIVEN_OUT: Final = re.compile(r"(?:[0-9].*|(?:arg|outer)[0-9]+)")
-"""Value names that the printer itself makes; a name from elsewhere that looks like one gets a `_` before."""
+from .lines import GIVEN_OUT
+from .spelling import Spelling
 
 _DEEPEST_INDENT: Final = 40
 """Lines are indented no further than this many levels: the text of deep nesting stays linear in its size."""
 
 
-def print_op(op: Operation, *, locations: bool = False, names: bool = False, comments: bool = False) -> str:
+def print_op(op: Operation, *, locations: bool = False, names: bool = False, comments: bool = False,
+             generic: bool = False, aliases: bool = False, resources: int | None = None,
+             elide: int | None = None) -> str:  # fmt: skip
     """The text of `op` and everything inside it, without a newline at the end. Iterative; O(size).
 
     Args:
         locations: write `loc(…)` after every operation.
-        names: use the names that a front end or a text gave to results, instead of numbers, where they are known.
+        names: use the names that a front end or a text gave to values, instead of numbers, where they are known.
         comments: write the comments that a text had (see `parse`), each above, after or below its operation.
+        generic: write MLIR's generic form, which every tool of MLIR reads: no short forms, the attributes that belong
+            to an operation itself as properties (`<{…}>`), vtensors as `tensor<…>`.
+        aliases: give names to affine maps and sets (`#map`), and to locations (`#loc`) if these are written.
+        resources: write dense attributes of more elements than this as blobs at the end of the text.
+        elide: leave out the numbers of dense attributes of more elements than this. Such a text is to look at only.
 
     An operation that breaks what its short form takes for granted is written in the generic form, which shows all.
     """
-    printer = Printer(locations=locations, names=names, comments=comments)
+    spelling = Spelling(standard=generic, aliases=aliases, resources=resources, elide=elide)
+    printer = Printer(locations=locations, names=names, comments=comments, generic=generic, spelling=spelling)
     printer.print(op)
-    return printer.text()
+    return spelling.completed(printer.text(), op)
 
 
 class Printer:
     """Collects text. The `print_custom` of an op class writes through it and may call everything public."""
 
-    def __init__(self, *, locations: bool = False, names: bool = False, comments: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        locations: bool = False,
+        names: bool = False,
+        comments: bool = False,
+        generic: bool = False,
+        spelling: Spelling | None = None,
+    ) -> None:
+        self._spelling = spelling or Spelling()
+        # What is written of types and attributes: their own text, unless something else was asked for.
+        self.type: Callable[[Type], str] = str if self._spelling.is_plain else self._spelling.type
+        self._attribute: Callable[[Attribute], str] = str if self._spelling.is_plain else self._spelling.attribute
+        self._generic = generic
         self._out: list[str] = []
         self._names: dict[Value, str] = {}
         self._blocks: dict[Block, str] = {}
@@ -56,6 +76,7 @@ class Printer:
         self._taken: dict[str, int] = {}
         self._next_result = self._next_argument = 0
         self._signatures: dict[Any, str] = {}
+        self._splits: dict[Any, tuple[DictAttr, DictAttr]] = {}
         self._kinds: dict[type[Operation], tuple[Callable[..., None] | None, str]] = {}
         self._root: Operation | None = None
         self._has_forward_uses = False
@@ -96,14 +117,33 @@ class Printer:
 
     def arguments(self, block: Block) -> str:
         """`%arg0: T, %arg1: T` of a block, which gives its arguments their names."""
-        return ", ".join(f"{self._name_argument(a)}: {a._type}" for a in block._args)
+        return ", ".join([self.argument(a) for a in block._args])
+
+    def argument(self, argument: BlockArgument, attributes: str = "") -> str:
+        """`%arg0: T` and what stands behind it; gives the argument its name."""
+        location = self.argument_location(argument)
+        return f"{self._name_argument(argument)}: {self.type(argument._type)}{attributes}{location}"
+
+    def argument_location(self, argument: BlockArgument) -> str:
+        """Its location after a space, if locations are written and it has one."""
+        return f" {self._location(argument.location)}" if self._locations and argument.location.is_known else ""
 
     def attributes(self, attributes: DictAttr, skip: Iterable[str] = (), prefix: str = " ") -> str:
         """The dictionary in braces after `prefix`, or nothing when no entry is left."""
         for key in skip:
             if key in attributes:
                 attributes = attributes.without(key)
-        return f"{prefix}{attributes}" if attributes is not EMPTY_DICT else ""
+        return f"{prefix}{self._attribute(attributes)}" if attributes is not EMPTY_DICT else ""
+
+    def attribute(self, attribute: Attribute) -> str:
+        """The text of an attribute."""
+        return self._attribute(attribute)
+
+    def signature(self, inputs: Iterable[Type], results: tuple[Type, ...]) -> str:
+        """`(T, …) -> T`."""
+        if self._spelling.is_plain:
+            return function_text(inputs, results)
+        return self._spelling.signature(inputs, results)
 
     def line(self, op: Operation) -> str:
         """One line for `op`, without what is inside its regions. Values keep the names they have been given so far."""
@@ -126,7 +166,7 @@ class Printer:
     def _unique(self, name: str) -> str:
         """A free value name that starts with `name`, its odd characters replaced."""
         stem = "".join(c if c.isascii() and (c.isalnum() or c in "_.$-") else "_" for c in name) or "_"
-        if _GIVEN_OUT.fullmatch(stem):
+        if GIVEN_OUT.fullmatch(stem):
             stem = "_" + stem
         count = self._taken.get(stem, 0)
         while True:
@@ -137,9 +177,13 @@ class Printer:
                 self._taken[candidate] = max(self._taken.get(candidate, 0), 1)
                 return "%" + candidate
 
-    def _name_argument(self, argument: Value) -> str:
-        name = f"%arg{self._next_argument}"
-        self._next_argument += 1
+    def _name_argument(self, argument: BlockArgument) -> str:
+        hint = argument.location.name if self._use_names else None
+        if hint is not None:
+            name = self._unique(hint)
+        else:
+            name = f"%arg{self._next_argument}"
+            self._next_argument += 1
         self._names[argument] = name
         return name
 
@@ -199,13 +243,14 @@ class Printer:
         out, names, signatures, kinds = self._out, self._names, self._signatures, self._kinds
         pad = _pad(indent)
         plain = not self._use_names
-        locations = self._locations
+        locations, generic = self._locations, self._generic
+        attribute_text, spell, unspelled = self._attribute, self.signature, self._spelling.is_plain
         end = "" if alone else "\n"
         while op is not None:
             if self._comments:
                 end = self._comment(op, pad, alone)
             header, op_name = kinds.get(op.__class__) or self._kind(op)
-            if header is None and not op._regions and not op._successors:
+            if header is None and not op._regions and not op._successors and not generic:
                 # The common case, flat: one line made of cached parts.
                 results = op._results
                 if len(results) == 1 and plain:
@@ -225,12 +270,15 @@ class Printer:
                     key: Any = (*types, results[0]._type)
                     signature = signatures.get(key)
                     if signature is None:
-                        signature = signatures[key] = function_text(types, (results[0]._type,))
+                        signature = signatures[key] = spell(types, (results[0]._type,))
                 else:
-                    signature = function_text(types, tuple([r._type for r in results]))
+                    signature = spell(types, tuple([r._type for r in results]))
                 attributes = op._attributes
-                shown = "" if attributes is EMPTY_DICT else f" {attributes}"
-                location = f" {op._location}" if locations else ""
+                if attributes is EMPTY_DICT:
+                    shown = ""
+                else:
+                    shown = f" {attributes}" if unspelled else f" {attribute_text(attributes)}"
+                location = f" {self._location(op._location)}" if locations else ""
                 out.append(f"{prefix}{op_name}({', '.join(operands)}){shown} : {signature}{location}{end}")
             else:
                 out.append(pad + self._name_results(op))
@@ -257,11 +305,12 @@ class Printer:
 
     def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str]:
         """The method that writes the short form of operations of this class, if any, and their quoted name."""
-        found = self._kinds[op.__class__] = (getattr(op.__class__, "print_custom", None), quote(op.name))
+        custom = None if self._generic else getattr(op.__class__, "print_custom", None)
+        found = self._kinds[op.__class__] = (custom, quote(op.name))
         return found
 
     def _write_flat(self, op: Operation, header: Any) -> None:
-        location = f" {op._location}" if self._locations else ""
+        location = f" {self._location(op._location)}" if self._locations else ""
         if header is not None:
             header(op, self)
         else:
@@ -270,13 +319,13 @@ class Printer:
 
     def _open(self, op: Operation, header: Any, work: list[tuple[Any, ...]], indent: int) -> list[tuple[Any, ...]]:
         """Write what stands before the regions of `op`; the work that remains for it."""
-        location = f" {op._location}" if self._locations else ""
+        location = f" {self._location(op._location)}" if self._locations else ""
         isolated = op.has_trait(IsolatedFromAbove)
         tail: list[tuple[Any, ...]] = []
         if header is None:
             self.write(self._generic_start(op) + " (")
         counters = (self._next_result, self._next_argument, self._taken)
-        if isolated:
+        if isolated and not self._generic:  # where values have their names once, as not every tool starts anew
             self._next_result = self._next_argument = 0
             self._taken = {}
         if header is not None:
@@ -318,12 +367,29 @@ class Printer:
         operands = ", ".join([self.value(use._value) for use in op._operands])
         self._entered.update(op._successors)
         successors = f"[{', '.join(self._blocks.get(b, '^outer') for b in op._successors)}]" if op._successors else ""
-        return f"{quote(op.name)}({operands}){successors}"
+        properties = f" <{self._attribute(found)}>" if (found := self._split(op)[0]) is not EMPTY_DICT else ""
+        return f"{quote(op.name)}({operands}){successors}{properties}"
 
     def _generic_end(self, op: Operation) -> str:
-        signature = function_text([u._value._type for u in op._operands], tuple(r._type for r in op._results))
-        attributes = "" if op._attributes is EMPTY_DICT else f" {op._attributes}"
+        signature = self.signature([u._value._type for u in op._operands], tuple(r._type for r in op._results))
+        attributes = f" {self._attribute(found)}" if (found := self._split(op)[1]) is not EMPTY_DICT else ""
         return f"{attributes} : {signature}"
+
+    def _split(self, op: Operation) -> tuple[DictAttr, DictAttr]:
+        """The attributes that are written as properties, and the others."""
+        attributes = op._attributes
+        if attributes is EMPTY_DICT or not (self._generic or isinstance(op, UnregisteredOp)):
+            return EMPTY_DICT, attributes
+        key = (op.__class__, attributes)
+        found = self._splits.get(key)
+        if found is None:
+            own = op.__class__.properties if isinstance(op, UnregisteredOp) else inherent_attributes(op)
+            parts = [{k: v for k, v in attributes.items() if (k in own) is kept} for kept in (True, False)]
+            found = self._splits[key] = (DictAttr(parts[0]), DictAttr(parts[1]))
+        return found
+
+    def _location(self, location: Location) -> str:
+        return self._spelling.location(location)
 
     def _needs_no_label(self, region: Region) -> bool:
         """Whether the entry block can be told from the others, and from none, without a label."""
@@ -347,6 +413,13 @@ class Printer:
             except IrError:
                 return False
         return True
+
+
+def inherent_attributes(op: Operation) -> frozenset[str]:
+    """The keys of the attributes that belong to the operation itself, whether it has them or not."""
+    if not isinstance(op, Op):
+        return frozenset()
+    return frozenset({f.key for f in op.definition.attributes if not f.discardable} | {SEGMENTS})
 
 
 def _pad(indent: int) -> str:

@@ -1,6 +1,6 @@
 module {
   func.func @main(%arg0: !pd.vtensor<2x3xf32>, %arg1: !pd.vtensor<i1>) -> !pd.vtensor<2x3xf32> {
-    "cf.cond_br"(%arg1)[^bb1, ^bb2] {operandSegmentSizes = array<i64: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
+    "cf.cond_br"(%arg1)[^bb1, ^bb2] {operandSegmentSizes = array<i32: 1, 0, 0>} : (!pd.vtensor<i1>) -> ()
   ^bb1:
     %0 = "pd.relu"(%arg0) : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
     "cf.br"(%0)[^bb3] : (!pd.vtensor<2x3xf32>) -> ()

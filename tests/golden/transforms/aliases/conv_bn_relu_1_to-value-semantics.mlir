@@ -7,7 +7,7 @@ module {
     %4 = "pd.conv2d"(%3, %0) {paddings = array<i64: 1, 1>} : (!pd.vtensor<1x3x4x4xf32>, !pd.vtensor<2x3x3x3xf32>) -> !pd.vtensor<1x2x4x4xf32>
     %5 = "builtin.to_tensor"(%4) : (!pd.vtensor<1x2x4x4xf32>) -> !pd.tensor<1x2x4x4xf32>
     %6 = "builtin.to_vtensor"(%5) : (!pd.tensor<1x2x4x4xf32>) -> !pd.vtensor<1x2x4x4xf32>
-    %7 = "pd.batch_norm"(%6, %1, %2) {operandSegmentSizes = array<i64: 1, 1, 1, 0, 0>} : (!pd.vtensor<1x2x4x4xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<1x2x4x4xf32>
+    %7 = "pd.batch_norm"(%6, %1, %2) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>} : (!pd.vtensor<1x2x4x4xf32>, !pd.vtensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.vtensor<1x2x4x4xf32>
     %8 = "builtin.to_tensor"(%7) : (!pd.vtensor<1x2x4x4xf32>) -> !pd.tensor<1x2x4x4xf32>
     %9 = "builtin.to_vtensor"(%8) : (!pd.tensor<1x2x4x4xf32>) -> !pd.vtensor<1x2x4x4xf32>
     %10 = "pd.relu"(%9) : (!pd.vtensor<1x2x4x4xf32>) -> !pd.vtensor<1x2x4x4xf32>

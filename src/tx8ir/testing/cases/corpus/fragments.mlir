@@ -101,7 +101,7 @@ module {
 module {
   func.func @main(%arg0: !pd.vtensor<1x2x4x4xf32>, %arg1: !pd.vtensor<3x2x3x3xf32>, %arg2: !pd.vtensor<3xf32>, %arg3: !pd.vtensor<3xf32>, %arg4: !pd.vtensor<3xf32>, %arg5: !pd.vtensor<3xf32>) -> !pd.vtensor<1x3x4x4xf32> {
     %0 = "pd.conv2d"(%arg0, %arg1) {data_format = "NCHW", dilations = array<i64: 1, 1>, filter_format = "OIHW", groups = 1 : i64, padding_algorithm = "EXPLICIT", paddings = array<i64: 1, 1>, strides = array<i64: 1, 1>} : (!pd.vtensor<1x2x4x4xf32>, !pd.vtensor<3x2x3x3xf32>) -> !pd.vtensor<1x3x4x4xf32>
-    %1 = "pd.batch_norm"(%0, %arg2, %arg3, %arg4, %arg5) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i64: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x3x4x4xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<1x3x4x4xf32>
+    %1 = "pd.batch_norm"(%0, %arg2, %arg3, %arg4, %arg5) {data_format = "NCHW", epsilon = 1.0e-05 : f64, is_test = true, momentum = 0.9 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1>, use_global_stats = false} : (!pd.vtensor<1x3x4x4xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>, !pd.vtensor<3xf32>) -> !pd.vtensor<1x3x4x4xf32>
     %2 = "pd.relu"(%1) : (!pd.vtensor<1x3x4x4xf32>) -> !pd.vtensor<1x3x4x4xf32>
     return %2 : !pd.vtensor<1x3x4x4xf32>
   }
