@@ -1,7 +1,5 @@
 """The greedy rewrite driver: patterns, folding and dead code elimination from one worklist, until nothing changes."""
 
-# The inner loop reads the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections import Counter, deque
@@ -19,7 +17,6 @@ from tx8ir.core import (
     IrError,
     Location,
     Operation,
-    OpResult,
     RankedTensor,
     TensorType,
     Type,
@@ -27,6 +24,7 @@ from tx8ir.core import (
     detached,
 )
 from tx8ir.core.ir.operation import ErasedOperation
+from tx8ir.core.ir.use_lists import is_unused
 from tx8ir.dialects import builtin
 
 from .rewriter import RewritePattern, Rewriter, WorklistFilter
@@ -84,7 +82,7 @@ class _Kinds(dict[type[Operation], "_Kind | None"]):
     def __missing__(self, cls: type[Operation]) -> _Kind | None:
         fitting = tuple((p.entry, counter) for p, counter in self.patterns if p.fits(cls))
         folds = self.fold and Fold in cls.info.interfaces and ConstantLike not in cls.info.traits
-        droppable = self.droppable is not None and self.droppable[cls]
+        droppable = self.droppable is not None and bool(self.droppable[cls])
         self[cls] = (droppable, folds, fitting) if droppable or folds or fitting else None
         return self[cls]
 
@@ -143,7 +141,7 @@ def rewrite_greedily(
     for op in root.walk():
         total += 1
         wanted = attention[op.__class__]
-        if wanted == 2 or (wanted and all(r._first_use is None for r in op._results)):
+        if wanted == 2 or (wanted and is_unused(op)):
             order.append(op)
     if order and order[0] is root:
         del order[0]
@@ -159,21 +157,16 @@ def rewrite_greedily(
         while worklist:
             op = pop()[0]
             kind = kinds[op.__class__]
-            if kind is None or op._parent is None or op is root:
+            if kind is None or op.parent is None or op is root:
                 continue
             may_drop, may_fold, applicable = kind
-            if may_drop:
-                for result in op._results:
-                    if result._first_use is not None:
-                        break
-                else:
-                    if is_droppable(op, droppable, kept):
-                        rewriter.root = op
-                        rewriter.erase(op)
-                        removed += 1
-                        continue
+            if may_drop and is_unused(op) and is_droppable(op, droppable, kept):
+                rewriter.root = op
+                rewriter.erase(op)
+                removed += 1
+                continue
             rewriter.root = op
-            location = op._location
+            location = op.location
             counter = folds if may_fold and _fold(op, rewriter) else None
             if counter is None:
                 for apply, candidate in applicable:
@@ -181,13 +174,12 @@ def rewrite_greedily(
                         counter = candidate
                         break
                 else:
-                    if rewriter._inserted or op.__class__ is ErasedOperation:
+                    if rewriter.has_inserted or op.__class__ is ErasedOperation:
                         raise _silent_change(applicable, location)
                     continue
             counter.n += 1
             done += 1
-            if rewriter._inserted or rewriter._erased_at:
-                rewriter.settle(location, counter.name)
+            rewriter.settle(location, counter.name)
             if op.__class__ is not ErasedOperation:
                 worklist[op] = None
             if done > limit - 8:
@@ -214,7 +206,7 @@ def constant_value(value: Value) -> Attribute | None:
     """The constant that `value` is the result of, or None: `value` of a `builtin.constant`, the fold of a
     `ConstantLike` op.
     """
-    op = value._owner if value.__class__ is OpResult else None
+    op = value.defining_op
     if op is None:
         return None
     if isinstance(op, builtin.ConstantOp):
@@ -233,14 +225,14 @@ def fold_operation(op: Operation) -> Value | Attribute | None:
         IrError: it gave a result of `op` itself, or a value of another type.
     """
     model = op.interface(Fold)
-    if model is None or len(op._results) != 1:
+    if model is None or len(op.results) != 1:
         return None
-    folded = model.fold([constant_value(use._value) for use in op._operands])
+    folded = model.fold([constant_value(value) for value in op.operands])
     if isinstance(folded, Value):
-        if folded._owner is op:
+        if folded.owner is op:
             raise IrError(f"the fold of {op.name} gave its own result; to change nothing it must give None", op)
-        if folded._type is not op._results[0]._type:
-            raise IrError(f"the fold of {op.name} gave a value of type {folded._type} for {op._results[0]._type}", op)
+        if folded.type is not op.results[0].type:
+            raise IrError(f"the fold of {op.name} gave a value of type {folded.type} for {op.results[0].type}", op)
     return folded
 
 
@@ -262,7 +254,7 @@ def _fold(op: Operation, rewriter: Rewriter) -> bool:
     if isinstance(folded, Value):
         rewriter.replace(op, folded)
     else:
-        constant = materialize_constant(folded, op._results[0]._type)
+        constant = materialize_constant(folded, op.results[0].type)
         if constant is None:
             return False
         rewriter.insert_before(constant, op)

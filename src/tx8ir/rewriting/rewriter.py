@@ -12,8 +12,6 @@ what to look at again and gives new operations the locations of those they repla
         return True
 """
 
-# Notifications read the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
@@ -21,8 +19,9 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from tx8ir.core import Attribute, Interface, IrError, Operation, OpResult, Trait, Value
+from tx8ir.core import Attribute, Block, Interface, IrError, Operation, OpResult, Trait, Value
 from tx8ir.core.ir.operation import erase_unchecked
+from tx8ir.core.ir.use_lists import is_unused, nearly_unused, redirect_uses
 from tx8ir.core.location import UNKNOWN, Location
 
 from .provenance import derived_location
@@ -156,6 +155,11 @@ class Rewriter:
         self._inserted: list[Operation] = []
         self._erased_at: list[Location] = []
 
+    @property
+    def has_inserted(self) -> bool:
+        """Whether something was inserted since the last rewrite was settled."""
+        return bool(self._inserted)
+
     # -- inserting ------------------------------------------------------------------------------------------------
 
     def insert(self, op: OpT) -> OpT:
@@ -166,24 +170,20 @@ class Rewriter:
 
     def insert_before(self, op: OpT, anchor: Operation) -> OpT:
         """Inserts a detached operation before `anchor` and returns it."""
-        if anchor._parent is None:
-            raise IrError(f"{anchor.name} is in no block, so nothing can be inserted next to it", anchor)
-        anchor._parent.insert_before(op, anchor)
+        _block_of(anchor).insert_before(op, anchor)
         self._note_inserted(op)
         return op
 
     def insert_after(self, op: OpT, anchor: Operation) -> OpT:
         """Inserts a detached operation after `anchor` and returns it."""
-        if anchor._parent is None:
-            raise IrError(f"{anchor.name} is in no block, so nothing can be inserted next to it", anchor)
-        anchor._parent.insert_after(op, anchor)
+        _block_of(anchor).insert_after(op, anchor)
         self._note_inserted(op)
         return op
 
     def _note_inserted(self, op: Operation) -> None:
         self._inserted.append(op)
         self.worklist[op] = None
-        if op._regions:
+        if op.regions:
             for inner in op.walk():
                 self.worklist[inner] = None
 
@@ -198,7 +198,7 @@ class Rewriter:
             IrError: another number of values than results, a type that differs from the result's, or a result of `op`
                 itself. Nothing has changed then.
         """
-        results = op._results
+        results = op.results
         if values.__class__ is OpResult and len(results) == 1:
             new: tuple[Value, ...] = (values,)  # pyright: ignore[reportAssignmentType]  (just tested)
         else:
@@ -206,22 +206,18 @@ class Rewriter:
             if len(new) != len(results):
                 raise IrError(f"{op.name} has {len(results)} results; it cannot be replaced with {len(new)} values", op)
         for result, value in zip(results, new):  # noqa: B905  (of one length, and this loop is hot)
-            if value._type is not result._type:
+            if value.type is not result.type:
                 raise IrError(
-                    f"result {result.index} of {op.name} has type {result._type}, its replacement {value._type}",
+                    f"result {result.index} of {op.name} has type {result.type}, its replacement {value.type}",
                     op,
                 )
-            if value._owner is op:
+            if value.owner is op:
                 raise IrError(f"{op.name} cannot be replaced with its own result", op)
         worklist, attention = self.worklist, self._attention
         for result, value in zip(results, new):  # noqa: B905
-            use = result._first_use
-            while use is not None:
-                user = use._owner
+            for user in redirect_uses(result, value):
                 if attention[user.__class__] == 2:
                     worklist[user] = None
-                use = use._next
-            result.replace_all_uses_with(value)
         self.erase(op)
 
     def _as_values(self, op: Operation, given: Replacement) -> tuple[Value, ...]:
@@ -232,7 +228,7 @@ class Rewriter:
         for item in items:
             if isinstance(item, Operation):
                 new.append(item.result)
-                if item._parent is None:
+                if item.parent is None:
                     self.insert_before(item, op)
             else:
                 new.append(item)
@@ -250,28 +246,23 @@ class Rewriter:
 
     def erase(self, op: Operation) -> None:
         """Erases an operation whose results are not used. Raises `IrError` when one is."""
-        operands = op._operands
+        uses = op.op_operands
         if op is not self.root:
-            self._erased_at.append(op._location)
-        if op._regions or op._parent is None:
-            operands = tuple(use for inner in op.walk() for use in inner._operands)
+            self._erased_at.append(op.location)
+        if op.regions or op.parent is None:
+            uses = [use for inner in op.walk() for use in inner.op_operands]
             op.erase(self.by)
-        else:
-            for result in op._results:
-                if result._first_use is not None:
-                    op.erase(self.by)  # raises, naming the user
+        elif is_unused(op):
             erase_unchecked(op, self.by, UNKNOWN)
-        for use in operands:
-            value = use._value
-            only = value._first_use
-            # A definer matters again when it died, or when its last user may now be fused with it.
-            if only is value._last_use and value.__class__ is OpResult:
-                definer = value._owner
-                wanted = self._attention[definer.__class__]
-                if wanted == 2 or (wanted and only is None):
-                    self.worklist[definer] = None
-                if only is not None and self._attention[only._owner.__class__] == 2:
-                    self.worklist[only._owner] = None
+        else:
+            op.erase(self.by)  # raises, naming the user
+        # A definer matters again when it died, or when its last user may now be fused with it.
+        for definer, user in nearly_unused(uses):
+            wanted = self._attention[definer.__class__]
+            if wanted == 2 or (wanted and user is None):
+                self.worklist[definer] = None
+            if user is not None and self._attention[user.__class__] == 2:
+                self.worklist[user] = None
 
     # -- modifying ------------------------------------------------------------------------------------------------
 
@@ -284,15 +275,14 @@ class Rewriter:
         yield
         self.notify_modified(op)
         for value in before:
-            if value._first_use is None and value.__class__ is OpResult:
-                self.worklist[value._owner] = None
+            if not value.has_uses and value.defining_op is not None:
+                self.worklist[value.defining_op] = None
 
     def notify_modified(self, op: Operation) -> None:
         """Tells the driver that `op` was changed in place."""
         self.worklist[op] = None
-        for result in op._results:
-            for use in result.uses:
-                self.worklist[use._owner] = None
+        for result in op.results:
+            self.worklist.update(dict.fromkeys(result.users))
 
     def set_operand(self, op: Operation, index: int, value: Value) -> None:
         """Replaces one operand of `op` in place."""
@@ -308,7 +298,7 @@ class Rewriter:
 
     def derive_from(self, *ops: Operation) -> None:
         """Records that what this rewrite inserts is made of `ops` too, besides the root and what it erases."""
-        self._erased_at.extend(op._location for op in ops if op is not self.root)
+        self._erased_at.extend(op.location for op in ops if op is not self.root)
 
     def settle(self, root_location: Location | None, name: str = "") -> None:
         """Ends one rewrite: gives the operations it inserted a location that says what they were made of and by which
@@ -327,7 +317,13 @@ class Rewriter:
                 by = f"{self.by}/{name}" if self.by and name else self.by or name
                 location = derived_location(sources.values(), by)
                 for op in self._inserted:
-                    if op._parent is not None:
-                        op._location = location
+                    if op.parent is not None:
+                        op.location = location
             self._inserted.clear()
         self._erased_at.clear()
+
+
+def _block_of(anchor: Operation) -> Block:
+    if anchor.parent is None:
+        raise IrError(f"{anchor.name} is in no block, so nothing can be inserted next to it", anchor)
+    return anchor.parent

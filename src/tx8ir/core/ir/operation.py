@@ -239,8 +239,7 @@ class Operation(Displayable):
     def set_operands(self, values: Iterable[Value | Operation]) -> None:
         """Replace all operands; their number may change."""
         new = as_values(values, self.name)
-        for use in self._operands:
-            unlink(use)
+        unlink(self._operands)
         self._operands = make_uses(self, new)
 
     def set_attribute(self, name: str, value: Any) -> None:
@@ -315,8 +314,7 @@ class Operation(Displayable):
         doomed = list(self.walk()) if self._regions else [self]
         # Uses first: operations inside may use each other in any order.
         for op in doomed:
-            for use in op._operands:
-                unlink(use)
+            unlink(op._operands)
         for op in doomed:
             _tombstone(op, by, where)
 
@@ -405,8 +403,7 @@ def _is_inside(value: Value, op: Operation) -> bool:
 
 def discard(op: Operation) -> None:
     """Undo the construction of an operation that is in no block: its operands lose their uses, its regions are free."""
-    for use in op._operands:
-        unlink(use)
+    unlink(op._operands)
     for region in op._regions:
         region._parent = None
     op._operands = op._regions = ()
@@ -452,6 +449,18 @@ def create_unchecked(
     return op
 
 
+def as_if(op: Operation, cls: type[Any]) -> Any:
+    """An operation of another class on the operands and attributes of `op`, without results and regions.
+
+    To be asked, not to be changed or kept: the uses are those of `op`.
+    """
+    made: Any = object.__new__(cls)
+    made._operands, made._attributes, made._location = op._operands, op._attributes, op._location
+    made._results = made._regions = made._successors = ()
+    made._parent = made._previous = made._next = None
+    return made
+
+
 def push_blocks(op: Operation, stack: list[Any]) -> None:
     """Push the blocks of all regions of `op`, the first block on top."""
     for region in reversed(op._regions):
@@ -463,7 +472,7 @@ _tombstones: dict[tuple[type[Operation], str], DictAttr] = {}
 
 def erase_unchecked(op: Operation, by: str, where: Location) -> None:
     """`op.erase(by)` for an operation in a block, without regions, whose results have no uses; O(operands)."""
-    block = cast("Block", op._parent)
+    block: Any = op._parent
     before, after = op._previous, op._next
     if before is None:
         block._first = after
@@ -474,8 +483,7 @@ def erase_unchecked(op: Operation, by: str, where: Location) -> None:
     else:
         after._previous = before
     block._count -= 1
-    for use in op._operands:
-        unlink(use)
+    unlink(op._operands)
     _tombstone(op, by, where)
 
 

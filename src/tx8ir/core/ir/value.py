@@ -218,7 +218,7 @@ class OpOperand:
         """Use `value` instead; O(1). Raises IrError when `value` is none or belongs to an erased operation."""
         value = as_value(value)
         if value is not self._value:
-            unlink(self)
+            unlink((self,))
             self._value = value
             link((self,))
 
@@ -270,18 +270,19 @@ make_uses: Final[Callable[[Operation, Iterable[Value]], tuple[OpOperand, ...]]] 
 """The uses that the operands of an operation are, appended to the chains of the values."""
 
 
-def unlink(use: OpOperand) -> None:
-    """Take `use` out of the chain it is in."""
-    before, after, value = use._previous, use._next, use._value
-    if before is None:
-        value._first_use = after
-    else:
-        before._next = after
-    if after is None:
-        value._last_use = before
-    else:
-        after._previous = before
-    use._previous = use._next = None
+def unlink(uses: Iterable[OpOperand]) -> None:
+    """Take each of some uses out of the chain it is in."""
+    for use in uses:
+        before, after, value = use._previous, use._next, use._value
+        if before is None:
+            value._first_use = after
+        else:
+            before._next = after
+        if after is None:
+            value._last_use = before
+        else:
+            after._previous = before
+        use._previous = use._next = None
 
 
 def as_values(given: Iterable[Any], name: str) -> list[Value]:

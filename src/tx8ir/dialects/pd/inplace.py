@@ -4,8 +4,6 @@
 A class with `has_inplace_form` has one, which `inplace` derives from it, so that the two cannot differ.
 """
 
-# A twin is an operation of another class on the same slots.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import copy
@@ -38,6 +36,7 @@ from tx8ir.core import (
     operand,
     result,
 )
+from tx8ir.core.ir.operation import as_if
 from tx8ir.dialects.domains import ANYTHING, Domain, OperandDomains
 from tx8ir.dialects.samples import SHAPES, Sample, Sampled, case, each, samples_of
 
@@ -127,10 +126,7 @@ class InplaceOp(Op, Compute, InferTypes, InPlaceUpdate, OperandDomains, Sampled,
 
     def _twin(self) -> Any:
         """The counterpart on the slots of this operation: to be asked, not to be changed or kept."""
-        twin: Any = object.__new__(self.counterpart)
-        twin._operands, twin._attributes, twin._results = self._operands, self._attributes, ()
-        twin._parent, twin._location, twin._regions, twin._successors = None, self._location, (), ()
-        return twin
+        return as_if(self, self.counterpart)
 
     def infer_types(self) -> tuple[Type, ...]:
         storage = self.operands[0].type
