@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 import tx8ir
 from support.examples import with_examples
 from support.steps import assert_linear
-from tx8ir.core import Builder, FunctionType, Operation, Program, TensorType, Value, VTensorType, bf16, f32, i1
+from tx8ir.core import (
+    Builder,
+    DenseAttr,
+    FunctionType,
+    Operation,
+    Program,
+    TensorType,
+    Value,
+    VTensorType,
+    bf16,
+    f32,
+    i1,
+)
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.passes import PassManager
 from tx8ir.rewriting.subgraphs import is_convex
@@ -266,6 +278,26 @@ def test_linear_in_the_size_of_the_program(build) -> None:
         return lambda: passes.run(program, verify_each=False)
 
     assert_linear(fusing, 210)
+
+
+def test_constants_go_into_a_fusion_and_what_nobody_uses_leaves_it(build, assert_same) -> None:
+    def body(x: Value) -> Any:
+        two = builtin.constant(value=DenseAttr(np.full((2, 3), 2, np.float32))).out
+        y = pd.exp(two)
+        return [pd.multiply(x, y), y]
+
+    program = build(body, T)
+    assert statistics(program, DOWN) == {"vertical": 1, "fused": 2}
+    returned = program.main.body.block.terminator
+    returned.set_operands(returned.operands[:1])
+    program.main.set_attribute("function_type", FunctionType([T], [T]))
+    before = program.clone()
+    PassManager.parse("sccp,simplify-control-flow").run(program)
+    program.verify()
+    assert_same(before, program)
+    (fusion,) = [op for op in program.module.walk() if isinstance(op, pd.FusionOp)]
+    assert (len(fusion.inputs), len(fusion.outputs)) == (1, 1)
+    assert fusions(program) == ["vertical: ltin.constant multiply -> 1"]
 
 
 # --- on the chip ------------------------------------------------------------------------------------------------------

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tx8ir.core import (
     IsolatedFromAbove,
     Op,
     ParameterAccess,
     Pure,
     Region,
+    RegionBranch,
+    RegionEdge,
     Terminator,
     VariadicOperand,
     VariadicResult,
@@ -22,7 +26,7 @@ from tx8ir.core import (
 KINDS = ("vertical", "horizontal")
 
 
-class FusionOp(Op, name="pd.fusion", traits=(Pure, IsolatedFromAbove)):
+class FusionOp(Op, RegionBranch, name="pd.fusion", traits=(Pure, IsolatedFromAbove)):
     """Operations to be computed together: each element of what they give from elements of `inputs`, at one go.
 
     It means what the operations inside mean, each rounded as by itself; what lies between need not be stored. Made by
@@ -33,6 +37,10 @@ class FusionOp(Op, name="pd.fusion", traits=(Pure, IsolatedFromAbove)):
     kind: str = attribute(doc='"vertical": what is inside hangs together; "horizontal": it has independent parts')
     body: Region = region(doc="one block of operations without effects, ended by pd.fusion_yield")
     outputs: VariadicResult = variadic_result(doc="what the body yields, at least one vtensor")
+
+    def region_edges(self, source: Region | None) -> Sequence[RegionEdge]:
+        target, values = (self.body, self.body.block.args) if source is None else (None, self.results)
+        return [RegionEdge(target, range(len(values)), values)]
 
     def verify_op(self) -> None:
         if self.kind not in KINDS:

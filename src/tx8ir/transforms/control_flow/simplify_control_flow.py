@@ -10,7 +10,7 @@ from tx8ir.analysis.constants import splat_value
 from tx8ir.analysis.control_flow import is_choice
 from tx8ir.analysis.effects import is_speculatable
 from tx8ir.analysis.forwarding import ForwardingGroup, forwarding_groups, incoming_values
-from tx8ir.core import Block, Operation, Program, RecursiveEffects, Region, Value, detached
+from tx8ir.core import Block, Operation, Program, Pure, RecursiveEffects, Region, Value, detached
 from tx8ir.core.ir.region_branch import RegionFlow, region_flow
 from tx8ir.dialects import scf
 from tx8ir.dialects.scf import condition_of
@@ -167,12 +167,14 @@ class _Walk:
         """Drop values without uses, and the whole choice when it does nothing any more; what is left."""
         unused = _unused(flow)
         self.by.count("unused", sum(map(len, unused.values())))
-        if (
-            is_choice(flow)
-            and RecursiveEffects in op.info.traits
-            and not any(result.has_uses for result in op.results)
-            and all(len(block) == 1 for region in op.regions for block in region.blocks)
-        ):
+        does_nothing = is_choice(flow) and (
+            Pure in op.info.traits
+            or (
+                RecursiveEffects in op.info.traits
+                and all(len(block) == 1 for region in op.regions for block in region.blocks)
+            )
+        )
+        if does_nothing and not any(result.has_uses for result in op.results):
             op.erase(self.by.name)
             self.by.count("empty")
             return None
