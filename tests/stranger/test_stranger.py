@@ -101,6 +101,32 @@ def test_a_loop_a_choice_and_a_view_alias_what_they_forward() -> None:
     assert (effects.reads, effects.writes) == (analysis.storages(w), frozenset())
 
 
+def test_who_states_nothing_but_reads_is_merged_dropped_and_moved() -> None:
+    def twice(x: Value) -> Sequence[Any]:
+        t = builtin.to_tensor(x)
+        stranger.PeekOp(t)
+        return [pd.add(stranger.PeekOp(t), stranger.PeekOp(t))]
+
+    assert after(written(twice, V), "cse").count("stranger.peek") == 1
+    assert after(written(twice, V), "dce").count("stranger.peek") == 2
+
+    def written_between(x: Value) -> Sequence[Any]:
+        t = builtin.to_tensor(x)
+        before = stranger.PeekOp(t)
+        stranger.DoubleInPlaceOp(t)
+        return [pd.add(before, stranger.PeekOp(t))]
+
+    assert after(written(written_between, V), "cse,dce").count("stranger.peek") == 2
+
+    def in_a_loop(x: Value, n: Value) -> Sequence[Any]:
+        t = builtin.to_tensor(x).out
+        return stranger.CountOp.build(n, [x], lambda i, v: [pd.add(v, stranger.PeekOp(t))]).results
+
+    program = written(in_a_loop, V, VTensorType((), i32))
+    after(program, "loop-invariant-motion")
+    assert find(program, stranger.PeekOp).parent is program.main.body.block
+
+
 def test_a_call_of_its_own_is_a_call() -> None:
     def body(x: Value, n: Value) -> Sequence[Any]:
         t = builtin.to_tensor(x).out

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import enum
+from collections.abc import Container
 from typing import Final
 
 from tx8ir.core import (
     ConditionallySpeculatable,
     ConstantLike,
+    EffectKind,
     IsolatedFromAbove,
+    MemoryEffects,
     Operation,
     Program,
     Pure,
@@ -16,27 +20,59 @@ from tx8ir.core import (
     RecursiveEffects,
     Symbol,
     Terminator,
+    Value,
     VTensorType,
 )
 
 _EFFECT_FREE: Final = frozenset((Pure, ReadOnly, ConstantLike, RecursiveEffects))
 
 
-class DroppableKinds(dict[type[Operation], bool]):
+class DroppableKinds(dict[type[Operation], "Drop"]):
     """Whether operations of a class may be dropped when no result is used, as far as the class can tell.
 
-    True for `Pure` and `ReadOnly` kinds, and for those whose effects are the ones inside them, that are neither
-    terminators nor symbols. `is_droppable` also looks at the operation. One dict lookup per question; a class is
-    looked at once.
+    One dict lookup per question; a class is looked at once. What is not dropped is false.
     """
 
     __slots__ = ()
 
-    def __missing__(self, kind: type[Operation]) -> bool:
+    def __missing__(self, kind: type[Operation]) -> Drop:
         traits = kind.info.traits
-        effect_free = not traits.isdisjoint(_EFFECT_FREE)
-        self[kind] = effect_free and Terminator not in traits and Symbol not in traits
-        return self[kind]
+        drop = Drop.NEVER
+        if Terminator not in traits and Symbol not in traits:
+            if not traits.isdisjoint(_EFFECT_FREE):
+                drop = Drop.ALWAYS
+            elif MemoryEffects in kind.info.interfaces:
+                drop = Drop.IF_IT_ONLY_READS
+        self[kind] = drop
+        return drop
+
+
+class Drop(enum.IntEnum):
+    """When operations of a class may be dropped.
+
+    ALWAYS goes for `Pure` and `ReadOnly` classes, which say so once for all their operations, and for those whose
+    effects are the ones inside them; those that state effects (`MemoryEffects`) are asked.
+    """
+
+    NEVER = 0
+    ALWAYS = 1
+    IF_IT_ONLY_READS = 2
+
+
+def only_reads(op: Operation, mutable: Container[str] = ()) -> bool:
+    """Whether an operation with `MemoryEffects` states nothing but reads, of operands and of parameters.
+
+    What else has a name, as the inputs of the program have, belongs to what the program is to others.
+
+    Args:
+        mutable: parameters that do not count.
+    """
+    model = op.interface(MemoryEffects)
+    return model is not None and all(
+        kind is EffectKind.READ
+        and (isinstance(storage, Value) or (storage.kind == "parameter" and storage.name not in mutable))
+        for kind, storage in model.memory_effects()
+    )
 
 
 def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | None = None) -> bool:
@@ -47,14 +83,14 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
     O(operations inside `op`). A caller that asks about operations inside one another hands in the same set `kept` each
     time: it collects the operations around each effect found, so that no effect is looked for twice.
     """
-    if not kinds[op.__class__] or (kept is not None and op in kept):
+    if not _may_go(op, kinds) or (kept is not None and op in kept):
         return False
     if not op.regions:
         return True
     for inner in op.walk():
         if inner is op or inner.has_trait(Terminator):
             continue
-        if not kinds[inner.__class__] or (kept is not None and inner in kept):
+        if not _may_go(inner, kinds) or (kept is not None and inner in kept):
             if kept is not None:
                 around: Operation | None = inner
                 while around is not None:
@@ -62,6 +98,11 @@ def is_droppable(op: Operation, kinds: DroppableKinds, kept: set[Operation] | No
                     around = around.parent_op if around is not op else None
             return False
     return True
+
+
+def _may_go(op: Operation, kinds: DroppableKinds) -> bool:
+    drop = kinds[op.__class__]
+    return drop is Drop.ALWAYS or (drop is Drop.IF_IT_ONLY_READS and only_reads(op))
 
 
 def may_fail(op: Operation) -> bool:

@@ -1,47 +1,55 @@
 """Common subexpression elimination: equal pure operations become one."""
 
-# The inner loop reads the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from typing import Any, ClassVar, TypeAlias
+from collections.abc import Callable, Collection, Iterator
+from typing import ClassVar, TypeAlias
 
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
-from tx8ir.analysis.effects import is_isolated, mutable_parameters
-from tx8ir.core import UNKNOWN, Block, Commutative, Location, Operation, Program, Pure, Region, TensorType, Value
+from tx8ir.analysis.effects import is_isolated, mutable_parameters, only_reads
+from tx8ir.core import (
+    Block,
+    Commutative,
+    Location,
+    MemoryEffects,
+    Operation,
+    Program,
+    Pure,
+    Region,
+    TensorType,
+    Terminator,
+    Value,
+)
 from tx8ir.core.ir.dominance import immediate_dominators
-from tx8ir.core.ir.operation import erase_unchecked
+from tx8ir.core.ir.use_lists import ExpressionKey, expression_key, merge_into, values_of_class
 from tx8ir.dialects import builtin
 from tx8ir.passes import OperationPass, register_pass
 from tx8ir.rewriting.provenance import derived_location
 
-_Key: TypeAlias = tuple[Any, ...]
-_Table: TypeAlias = dict[_Key, Operation]
-# A block (rest) to visit: its next operation, the table it sees, where to log what it adds, and what to forget after
-# it.
-_Frame: TypeAlias = tuple[Operation | None, _Table, list[_Key] | None, list[_Key] | None]
+_Table: TypeAlias = dict[ExpressionKey, Operation]
+# A block (rest) to visit: its operations, the table it sees, where to log what it adds, and what to forget after it.
+_Frame: TypeAlias = tuple[Iterator[Operation], _Table, list[ExpressionKey] | None, list[ExpressionKey] | None]
 
-_KEEP, _MERGE, _COMMUTE, _READ = range(4)
+_KEEP, _MERGE, _COMMUTE, _PARAMETER, _STATED = range(5)
 
 
 class _Kinds(dict[type[Operation], int]):
-    """How to treat operations of a class: left alone, merged, merged in any order of operands, or a parameter read."""
+    """How to treat operations of a class: left alone, merged, merged in any order of operands, or by what they read."""
 
     __slots__ = ()
 
     def __missing__(self, kind: type[Operation]) -> int:
         traits = kind.info.traits
         if kind is builtin.GetParameterOp:
-            self[kind] = _READ
+            self[kind] = _PARAMETER
         elif kind is builtin.ToVTensorOp:
             self[kind] = _MERGE
-        elif Pure not in traits:
-            self[kind] = _KEEP
-        else:
+        elif Pure in traits:
             self[kind] = _COMMUTE if Commutative in traits else _MERGE
+        else:
+            self[kind] = _STATED if MemoryEffects in kind.info.interfaces and Terminator not in traits else _KEEP
         return self[kind]
 
 
@@ -67,50 +75,34 @@ def eliminate_common_subexpressions(
     stack: list[_Frame] = []
     _push_regions(root, stack, {}, isolated=True)
     while stack:
-        op, table, log, forget = stack.pop()
-        while op is not None:
-            following = op._next
-            if op._regions:
-                stack.append((following, table, log, forget))
-                forget = None
-                _push_regions(op, stack, table, isolated=is_isolated(op))
-                break
-            cls = op.__class__
-            kind = kinds[cls]
-            if kind:
-                operands, results = op._operands, op._results
-                if len(results) == 1 and len(operands) == 2:  # the common shapes, without building lists
-                    a, b = operands[0]._value, operands[1]._value
-                    if kind == _COMMUTE and id(a) > id(b):
-                        a, b = b, a
-                    key: _Key = (cls, a, b, op._attributes, results[0]._type)
-                elif len(results) == 1 and len(operands) == 1:
-                    key = (cls, operands[0]._value, op._attributes, results[0]._type)
-                else:
-                    values = [use._value for use in operands]
-                    if kind == _COMMUTE and id(values[0]) > id(values[1]):
-                        values[0], values[1] = values[1], values[0]
-                    key = (cls, len(values), *values, op._attributes, *[r._type for r in results])
-                earlier = table.setdefault(key, op)
-                if earlier is op:
-                    if log is not None:
-                        log.append(key)
-                elif not (kind == _READ and op._attributes["name"].value in mutable):
-                    for use in operands:
-                        value = use._value
-                        if value._type.__class__ is TensorType and may_change(value):
-                            break
-                    else:
-                        for old, new in zip(results, earlier._results):  # noqa: B905  (equal keys: as many)
-                            if old._type.__class__ is TensorType:  # storage of its own
-                                break
-                            old.replace_all_uses_with(new)
-                        else:
-                            if op._location is not earlier._location:
-                                merged.setdefault(earlier, {})[id(op._location)] = op._location
-                            erase_unchecked(op, by, UNKNOWN)
-                            removed += 1
-            op = following
+        ops, table, log, forget = stack.pop()
+        for op in ops:
+            kind = kinds[op.__class__]
+            key = expression_key(op, kind == _COMMUTE) if kind else None
+            if key is None:
+                if op.regions:
+                    stack.append((ops, table, log, forget))
+                    forget = None
+                    _push_regions(op, stack, table, isolated=is_isolated(op))
+                    break
+                continue
+            earlier = table.setdefault(key, op)
+            if earlier is op:
+                if log is not None:
+                    log.append(key)
+                continue
+            if kind == _PARAMETER and op.attributes["name"].value in mutable:
+                continue
+            if kind == _STATED and not only_reads(op, mutable):
+                continue
+            tensors = values_of_class(op, TensorType)
+            if tensors and any(value.owner is op or may_change(value) for value in tensors):  # a result has its own
+                continue
+            location = op.location
+            if location is not earlier.location:
+                merged.setdefault(earlier, {})[id(location)] = location
+            merge_into(earlier, op, by)
+            removed += 1
         if forget is not None:
             for key in forget:
                 del table[key]
@@ -121,32 +113,32 @@ def eliminate_common_subexpressions(
 
 def _push_regions(op: Operation, stack: list[_Frame], table: _Table, *, isolated: bool) -> None:
     """Puts the blocks inside `op` on the stack, each after its dominators and before these are forgotten."""
-    for region in reversed(op._regions):
+    for region in reversed(op.regions):
         inner: _Table = {} if isolated else table
-        if len(region._blocks) == 1:
-            log: list[_Key] | None = None if isolated else []
-            stack.append((region._blocks[0]._first, inner, log, log))
-        elif region._blocks:
+        if len(region.blocks) == 1:
+            log: list[ExpressionKey] | None = None if isolated else []
+            stack.append((iter(region.blocks[0]), inner, log, log))
+        elif region.blocks:
             stack.extend(reversed(_dominance_order(region, inner)))
 
 
 def _dominance_order(region: Region, table: _Table) -> list[_Frame]:
     """Frames that visit the blocks of a region in preorder of its dominator tree, forgetting each after its subtree."""
     dominators = immediate_dominators(region)
-    children: dict[Block, list[Block]] = {block: [] for block in region._blocks}
+    children: dict[Block, list[Block]] = {block: [] for block in region.blocks}
     roots: list[Block] = []
-    for block in region._blocks:  # one that the entry does not reach is on its own
+    for block in region.blocks:  # one that the entry does not reach is on its own
         parent = dominators.get(block)
         (roots if parent is None else children[parent]).append(block)
     frames: list[_Frame] = []
-    pending: list[Block | list[_Key]] = list(reversed(roots))
+    pending: list[Block | list[ExpressionKey]] = list(reversed(roots))
     while pending:
         item = pending.pop()
         if isinstance(item, list):
-            frames.append((None, table, None, item))
+            frames.append((iter(()), table, None, item))
             continue
-        log: list[_Key] = []
-        frames.append((item._first, table, log, None))
+        log: list[ExpressionKey] = []
+        frames.append((iter(item), table, log, None))
         pending.append(log)
         pending.extend(reversed(children[item]))
     return frames

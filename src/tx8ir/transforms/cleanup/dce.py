@@ -1,17 +1,17 @@
 """Dead code elimination: operations whose results nobody uses and that have no effect are removed."""
 
-# The inner loop reads the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import attrs
 
-from tx8ir.analysis.effects import DroppableKinds, is_droppable
-from tx8ir.core import UNKNOWN, Operation, OpResult, Program
-from tx8ir.core.ir.operation import erase_unchecked
+from tx8ir.analysis.effects import Drop, DroppableKinds, is_droppable, only_reads
+from tx8ir.core import UNKNOWN, Operation, Program
+from tx8ir.core.ir.use_lists import erase_if_unused, is_unused, nearly_unused
 from tx8ir.passes import OperationPass, register_pass
+
+_ALWAYS: Final = Drop.ALWAYS
 
 
 def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
@@ -31,27 +31,19 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
     while order:
         for op in reversed(order):
             # An operation erased with the one around it has a kind that is never droppable.
-            if not kinds[op.__class__]:
+            drop = kinds[op.__class__]
+            if drop is not _ALWAYS and not (drop and only_reads(op)):
                 continue
-            for result in op._results:
-                if result._first_use is not None:
-                    break
-            else:
-                block, uses = op._parent, op._operands
-                if op._regions:
-                    if not is_droppable(op, kinds, kept):
-                        continue
-                    inside = list(op.walk())
-                    removed += len(inside)
-                    uses = [use for inner in inside for use in inner._operands]
-                    op.erase(by)
-                else:
-                    removed += 1
-                    erase_unchecked(op, by, UNKNOWN)
-                for use in uses:
-                    value = use._value
-                    if value._first_use is None and value.__class__ is OpResult and value._owner._parent is not block:
-                        again.append(value._owner)
+            freed = erase_if_unused(op, by, UNKNOWN)
+            if freed is not None:
+                removed += 1
+                again += freed
+            elif op.regions and is_unused(op) and is_droppable(op, kinds, kept):
+                block, inside = op.parent, list(op.walk())
+                uses = [use for inner in inside for use in inner.op_operands]
+                removed += len(inside)
+                op.erase(by)
+                again += [outer for outer, user in nearly_unused(uses) if user is None and outer.parent is not block]
         order, again = again, []
     return removed
 
@@ -59,7 +51,8 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
 @register_pass
 @attrs.frozen
 class DeadCodeElimination(OperationPass):
-    """Removes operations that are `Pure` or `ReadOnly` and whose results are not used, transitively.
+    """Removes operations that write nothing (`Pure`, `ReadOnly`, or by their `MemoryEffects`) and whose results are not
+    used, transitively.
 
     Assumes: nothing. Guarantees: no droppable operation without users is left; an operation with an effect (it writes
     a tensor, say), or one inside its regions, stays; symbols (functions) stay. Idempotent. Cost: O(operations).

@@ -10,7 +10,7 @@ import attrs
 
 from tx8ir.analysis import AliasAnalysis
 from tx8ir.analysis.control_flow import region_order, unforwarded
-from tx8ir.analysis.effects import may_fail
+from tx8ir.analysis.effects import may_fail, only_reads
 from tx8ir.analysis.forwarding import ForwardingGroup, forwarding_groups, incoming_values
 from tx8ir.core import (
     Block,
@@ -184,7 +184,7 @@ class _Surroundings:
             return _Facts(False, reads=frozenset[int]().union(*map(self._analysis.storages, read)))
         effects = self._analysis.effects(op)
         movable = (
-            (Pure in traits or ReadOnly in traits)
+            (Pure in traits or ReadOnly in traits or only_reads(op))
             and not effects.writes
             and not effects.opaque
             and not effects.visible

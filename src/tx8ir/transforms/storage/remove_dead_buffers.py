@@ -9,7 +9,7 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
-from tx8ir.analysis.effects import DroppableKinds
+from tx8ir.analysis.effects import DroppableKinds, is_droppable
 from tx8ir.core import HasValueSemantics, Inplace, Operation, Program, TensorType
 from tx8ir.dialects import builtin, func
 from tx8ir.passes import OperationPass, register_pass
@@ -35,7 +35,7 @@ class _Liveness:
             if self._is_write_inside(op):
                 for storage in analysis.storages(op.operands[0]):
                     self._writers[storage].append(op)
-            elif op.regions or not self._kinds[op.__class__]:
+            elif op.regions or not is_droppable(op, self._kinds):
                 self._observe(op)
         while self._work:
             for value in self._work.pop().operands:
@@ -121,7 +121,7 @@ class RemoveDeadBuffers(OperationPass):
             for definer in definers:
                 if definer is None or _is_used(definer):
                     continue
-                if definer in doomed or (kinds[definer.__class__] and not definer.regions):
+                if definer in doomed or (not definer.regions and is_droppable(definer, kinds)):
                     work.append(definer)
 
 
