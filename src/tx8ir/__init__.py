@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import dialects as dialects  # makes the shipped dialects known to the default context
+from .support.lazy_names import lazy_names
 from .support.registration import register_lazily
 
 if TYPE_CHECKING:
     from . import analysis as analysis
     from . import autodiff as autodiff
+    from . import core as core
     from . import explorer as explorer
     from . import frontends as frontends
     from . import interpreter as interpreter
+    from . import kernels as kernels
     from . import passes as passes
     from . import rewriting as rewriting
     from . import sim as sim
+    from . import target as target
     from . import testing as testing
     from . import transforms as transforms
     from . import viz as viz
@@ -35,33 +38,30 @@ register_lazily("explorer", f"{__name__}.explorer")
 register_lazily("pass", f"{__name__}.transforms")
 
 # What `import tx8ir` alone does not need is imported when it is first touched.
-_LAZY = {
-    "CompileOptions": "compiler",
-    "Executable": "executable",
-    "InputError": "signature",
-    "RangeError": "executable",
-    "Program": "core.program",
-    "compile": "compiler",
-    "parse": "core.program",
-}
-_ROOMS = (
-    "analysis",
-    "autodiff",
-    "explorer",
-    "frontends",
-    "interpreter",
-    "passes",
-    "rewriting",
-    "sim",
-    "testing",
-    "transforms",
-    "viz",
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "CompileOptions": "compiler",
+        "Executable": "executable",
+        "InputError": "signature",
+        "RangeError": "executable",
+        "Program": "core.program",
+        "compile": "compiler",
+        "parse": "core.program",
+    },
+    (
+        *(
+            "analysis",
+            "autodiff",
+            "core",
+            "dialects",
+            "explorer",
+            "frontends",
+            "interpreter",
+            "kernels",
+            "passes",
+            "rewriting",
+        ),
+        *("sim", "target", "testing", "transforms", "viz"),
+    ),
 )
-
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    if name in _ROOMS:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

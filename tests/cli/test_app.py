@@ -188,7 +188,7 @@ def test_version(run: Run) -> None:
 
 
 def test_it_is_a_module_too() -> None:
-    ran = subprocess.run([sys.executable, "-m", "tx8ir.cli", "--help"], capture_output=True, text=True)
+    ran = subprocess.run([sys.executable, "-m", "tx8ir", "--help"], capture_output=True, text=True)
     assert ran.returncode == 0
     for command in ("run", "compile", "print", "opt"):
         assert command in ran.stdout

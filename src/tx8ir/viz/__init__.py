@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
+
+from tx8ir.support.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from tx8ir.viz.dataflow import DataflowGraph, dot, svg
@@ -17,8 +18,4 @@ _LAZY: Final = {
     "svg": "dataflow",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

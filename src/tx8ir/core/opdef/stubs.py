@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import inspect
+import json
+import math
 import re
 import sys
 from collections.abc import Iterator
@@ -16,15 +19,12 @@ from types import ModuleType
 from typing import Any
 
 from tx8ir.core.context import Dialect
+from tx8ir.core.ir.value import Value
 
-from .fields import MISSING, AttributeField, ValueField
+from .fields import AttributeField, ValueField
 from .op import Op
+from .signature import signature_of
 
-_PARAMETERS = {
-    "one": "Value | Operation",
-    "optional": "Value | Operation | None",
-    "many": "Iterable[Value | Operation]",
-}
 _LINE = 120
 
 
@@ -38,11 +38,21 @@ def stub(package: ModuleType) -> str:
     imported: dict[str, list[str]] = {}
     bodies: list[str] = []
     last: list[str] = ["", ""]
+    lent: list[str] = []
     aliases: list[str] = []
     declared: dict[str, str] = vars(package).get("__annotations__", {})
     names = {word for annotation in declared.values() for word in re.findall(r"\w+", annotation)}
     for name in package.__all__:
-        if name not in declared:
+        value_class = vars(package)[name]
+        if (
+            isinstance(value_class, type)
+            and issubclass(value_class, Value)
+            and value_class.__module__ == package.__name__
+        ):
+            lent += _value_class(value_class, names)
+            base = value_class.__mro__[1]
+            imported.setdefault(_relative(package, base.__module__), []).append(base.__name__)
+        elif name not in declared:
             imported.setdefault(_home(package, name), []).append(name)
     for name, op_class in dialect.exports.items():
         if name != op_class.__name__:
@@ -76,6 +86,7 @@ def stub(package: ModuleType) -> str:
         "",
         *(f"{name}: {annotation}" for name, annotation in declared.items()),
         *bodies,
+        *lent,
         "",
         *aliases,
         "",
@@ -88,10 +99,11 @@ def stub(package: ModuleType) -> str:
 
 def _imports(names: set[str]) -> Iterator[str]:
     """The imports of names that signatures use; the others are of builtins."""
-    if "Iterable" in names:
-        yield "from collections.abc import Iterable"
+    abstract = names & {"Iterable", "Sequence"}
+    if abstract:
+        yield f"from collections.abc import {', '.join(sorted(abstract))}"
         yield ""
-    used = sorted(names - {"Iterable"} - set(vars(builtins)))
+    used = sorted(names - abstract - set(vars(builtins)))
     yield "from tx8ir.core import " + ", ".join(used)
 
 
@@ -125,35 +137,52 @@ def _class(op_class: type[Op], names: set[str]) -> Iterator[str]:
         yield f"{head} ..."
         return
     yield head
-    parameters = ["self"]
-    for operand in definition.operands:
-        default = {"one": "", "optional": " = None", "many": " = ()"}[operand.count]
-        parameters.append(f"{operand.name}: {_PARAMETERS[operand.count]}{default}")
-        names.update(re.findall(r"\w+", _PARAMETERS[operand.count]))
-    parameters.append("*")
-    for attribute in definition.attributes:
-        default = "" if attribute.default is MISSING else f" = {_literal(attribute.default)}"
-        parameters.append(f"{attribute.name}: {attribute.annotation}{default}")
-    parameters += [f"{result.name}: Type | None = None" for result in definition.results]
-    names.add("Type")
     fields: list[ValueField | AttributeField] = [*definition.operands, *definition.attributes, *definition.results]
     for field in fields:
         if field.name not in own:
             continue
         yield f"    {field.name}: {field.annotation}"
         names.update(re.findall(r"\w+", str(field.annotation)))
-    signature = f"    def __init__({', '.join(parameters)}) -> None: ..."
-    if len(signature) <= _LINE:
-        yield signature
+    yield from _function("__init__", signature_of(definition), "None", names)
+
+
+def _value_class(value_class: type[Value], names: set[str]) -> Iterator[str]:
+    """A class that values are lent, whose methods have signatures: those that make an operation."""
+    yield ""
+    yield f"class {value_class.__name__}({value_class.__mro__[1].__name__}):"
+    for name, method in vars(value_class).items():
+        signature = getattr(method, "__signature__", None)
+        if signature is not None:
+            _, *others = signature.parameters.values()
+            given = signature.return_annotation
+            yield from _function(name, signature.replace(parameters=others), given, names)
+
+
+def _function(name: str, signature: inspect.Signature, returns: str, names: set[str]) -> Iterator[str]:
+    """A method, in one line or with a line for each parameter. `signature` is without self."""
+    parameters = ["self"]
+    for parameter in signature.parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parameters:
+            parameters.append("*")
+        default = "" if parameter.default is parameter.empty else f" = {_literal(parameter.default)}"
+        parameters.append(f"{parameter.name}: {parameter.annotation}{default}")
+        names.update(re.findall(r"[A-Za-z_]\w*", str(parameter.annotation)))
+    line = f"    def {name}({', '.join(parameters)}) -> {returns}: ..."
+    if len(line) <= _LINE:
+        yield line
     else:
-        yield "    def __init__("
+        yield f"    def {name}("
         yield from (f"        {parameter}," for parameter in parameters)
-        yield "    ) -> None: ..."
+        yield f"    ) -> {returns}: ..."
 
 
 def _literal(value: Any) -> str:
     """A default as source, if a stub can say it."""
-    return repr(value) if value is None or isinstance(value, bool | int | float | str) else "..."
+    if isinstance(value, float) and not math.isfinite(value):
+        return "..."
+    if isinstance(value, str):
+        return json.dumps(value)  # quotes as the formatter wants them
+    return repr(value) if value is None or value == () or isinstance(value, bool | int | float) else "..."
 
 
 def main(packages: list[str]) -> None:

@@ -1,4 +1,4 @@
-"""``python -m tx8ir.cli`` is the `tx8ir` command."""
+"""``python -m tx8ir`` is the `tx8ir` command."""
 
 from __future__ import annotations
 
