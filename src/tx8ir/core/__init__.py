@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from tx8ir.support.lazy_names import lazy_names
 from tx8ir.support.relaxed_gc import relaxed_gc
 
 from .attrs.attributes import (
@@ -130,12 +130,15 @@ from .location import (
     fuse,
 )
 from .opdef.fields import (
+    NumericOperand,
     Operand,
+    OperandLike,
     OptionalOperand,
     Result,
     VariadicOperand,
     VariadicResult,
     attribute,
+    numeric_operand,
     operand,
     optional_operand,
     region,
@@ -256,8 +259,11 @@ __all__ = [
     "Op",
     "OpaqueAttr",
     "OpaqueType",
+    "NumericOperand",
+    "numeric_operand",
     "Operand",
     "operand",
+    "OperandLike",
     "Operation",
     "OpInfo",
     "OpOperand",
@@ -385,8 +391,4 @@ _LAZY: Final = {
     "verify": "verifier",
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        return getattr(importlib.import_module(f"{__name__}.{_LAZY[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -222,13 +222,13 @@ def python_location(code: CodeType, offset: int) -> PythonLocation:
     return location
 
 
-def caller_location() -> Location:
+def caller_location(depth: int = 1) -> Location:
     """The location for what a function that builds operations makes: the one given by `at_location`, else the Python
-    line that called that function.
+    line that called that function, or the one `depth` calls before this.
     """
     if STATE.location is not None:
         return STATE.location
-    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    frame = sys._getframe(depth + 1)  # pyright: ignore[reportPrivateUsage]
     return python_location(frame.f_code, frame.f_lasti)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from tx8ir.core.context import default_context
+from tx8ir.support.lazy_names import lazy_names
+from tx8ir.support.registration import register_lazily
 
 if TYPE_CHECKING:
     from . import builtin, cf, func, pd, scf, tx8, tx8be
@@ -18,8 +18,7 @@ _KEYWORDS = {"builtin": {"module": "builtin.module"}, "func": {"return": "func.r
 for _name in __all__:
     default_context().register_lazily(_name, f"{__name__}.{_name}", _KEYWORDS.get(_name))
 
+# Values of tensor types are lent their operators and methods by `pd`.
+register_lazily("value class", f"{__name__}.pd")
 
-def __getattr__(name: str) -> ModuleType:
-    if name in __all__:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, modules=__all__)

@@ -437,7 +437,8 @@ def test_a_thousand_choices_inside_one_another(build, constant: bool) -> None:
 def simple_choice(writer: Writer) -> Sequence[Value]:
     """A choice between two values, or on a constant; its results may be used or not."""
     x = writer.tensor()
-    y = writer.related(x, lambda t: t is x.type) or x
+    other = writer.related(x, lambda t: t is x.type)
+    y = x if other is None else other
     condition = writer.one_of([writer.condition(), writer.filled((), float(writer.number(0, 1)), i1)])
     make = writer.one_of([pd.assign, lambda v: v])
     with Builder.at_end(writer.block):

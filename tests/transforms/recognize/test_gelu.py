@@ -102,8 +102,9 @@ def full(value: float, element: ScalarType = f32) -> Value:
 def plain(
     x: Value, *, root: float = math.sqrt(2), one: float = 1.0, half: Value | None = None, inner: Value | None = None
 ) -> Operation:
-    bent = pd.erf(pd.divide(inner or x, full(root)))
-    return pd.multiply(pd.multiply(x, pd.add(bent, full(one))), half or full(0.5))
+    bent = pd.erf(pd.divide(x if inner is None else inner, full(root)))
+    factor = full(0.5) if half is None else half
+    return pd.multiply(pd.multiply(x, pd.add(bent, full(one))), factor)
 
 
 def two_uses(x: Value) -> list[Operation]:

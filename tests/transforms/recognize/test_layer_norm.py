@@ -110,7 +110,7 @@ def plain(
     power: float = 2.0,
     root: float = 0.5,
 ) -> Operation:
-    centred = pd.subtract(x, pd.mean(of or x, axis=axes, keepdim=True))
+    centred = pd.subtract(x, pd.mean(x if of is None else of, axis=axes, keepdim=True))
     variance = pd.mean(pd.pow(centred, y=power), axis=variance_axes or axes, keepdim=True)
     return pd.divide(centred, pd.pow(pd.scale(variance, bias=1e-5), y=root))
 

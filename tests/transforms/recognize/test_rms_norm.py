@@ -73,7 +73,7 @@ def test_the_text_before_and_after(run, golden) -> None:
 def plain(
     x: Value, *, axes: tuple[int, ...] = (2,), of: Value | None = None, exponent: float = 2.0, root: float = -0.5
 ) -> Operation:
-    mean = pd.mean(pd.pow(of or x, y=exponent), axis=axes, keepdim=True)
+    mean = pd.mean(pd.pow(x if of is None else of, y=exponent), axis=axes, keepdim=True)
     return pd.multiply(x, pd.pow(pd.scale(mean, bias=1e-6), y=root))
 
 

@@ -83,7 +83,7 @@ def plain(x: Value, axes: tuple[int, ...] = (1,), sum_of: Callable[[Value], Valu
 
 
 def safe(x: Value, *, of_max: Value | None = None, max_axis: int = 1) -> Operation:
-    return plain(pd.subtract(x, pd.max(of_max or x, axis=(max_axis,), keepdim=True)).out)
+    return plain(pd.subtract(x, pd.max(x if of_max is None else of_max, axis=(max_axis,), keepdim=True)).out)
 
 
 def used(x: Value) -> list[Operation]:

@@ -17,6 +17,7 @@ from tx8ir.support.display import Displayable
 
 from .block import require_block
 from .value import ErasedValue, OpOperand, OpResult, Value, as_value, as_values, make_uses, unlink
+from .value_class import PythonOperators, lent
 
 if TYPE_CHECKING:
     from .block import Block, Region
@@ -59,7 +60,7 @@ class OpInfo:
         return f"<OpInfo {self.name}>"
 
 
-class Operation(Displayable):
+class Operation(PythonOperators, Displayable):
     """Operands, results, attributes, regions and successors, at a place in a block and from a location.
 
     Each kind is a subclass; see `Op` for defining one. `create` makes any kind from its parts.
@@ -372,6 +373,18 @@ class Operation(Displayable):
         """Check it and everything inside it. Raises VerifyError listing every fault."""
         _module("verifier").verify(self)
 
+    def _as_value(self) -> Value:
+        return as_value(self)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What the only result is lent (`pd.matmul(x, w).relu()`), unless the operation has a field of the name."""
+            if not name.startswith("_") and len(self._results) == 1:
+                result = self._results[0]
+                return getattr(result, name) if name in _OF_TENSORS else lent(result, name)
+            raise AttributeError(f"{self.name} has no attribute {name!r}", name=name, obj=self)
+
     def __str__(self) -> str:
         """The text of it and everything inside it."""
         return _module("text.printer").print_op(self)
@@ -383,6 +396,9 @@ class Operation(Displayable):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self._operands)} operands, {len(self._results)} results>"
+
+
+_OF_TENSORS = frozenset({"dtype", "rank", "shape"})
 
 
 def _module(name: str) -> Any:

@@ -5,22 +5,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
-from tx8ir.core.attrs.types import Type
+from tx8ir.core.attrs.types import RankedTensor, ScalarType, Type
 from tx8ir.core.errors import IrError
 from tx8ir.core.location import Location, NamedLocation, unnamed
 from tx8ir.support.display import Displayable
+
+from .value_class import PythonOperators, lent, lent_names
 
 if TYPE_CHECKING:
     from .block import Block
     from .operation import Operation
 
 
-class Value(Displayable):
+class Value(PythonOperators, Displayable):
     """What operations take and give: a type and a chain of uses, nothing else.
 
-    The chain is linked through the `OpOperand` objects, so adding, removing and redirecting a use is O(1).
+    What it can do beside that (`x + y`, `x.relu()`) the dialect of its type lends it: see `value_class`. The chain is
+    linked through the `OpOperand` objects, so adding, removing and redirecting a use is O(1).
     """
 
     __slots__ = ("_first_use", "_last_use", "_owner", "_type", "index")
@@ -39,6 +42,26 @@ class Value(Displayable):
         if not isinstance(new, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise IrError(f"the type of a value is a Type, not {new!r}")
         self._type = new
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of a tensor, -1 (`DYNAMIC`) where unknown. Raises AttributeError for another type."""
+        return self._tensor_type("shape").shape
+
+    @property
+    def rank(self) -> int:
+        """How many axes a tensor has. Raises AttributeError for another type."""
+        return self._tensor_type("rank").rank
+
+    @property
+    def dtype(self) -> ScalarType:
+        """The element type of a tensor, `f32` and the like. Raises AttributeError for another type."""
+        return self._tensor_type("dtype").element
+
+    def _tensor_type(self, what: str) -> RankedTensor:
+        if not isinstance(self._type, RankedTensor):
+            raise AttributeError(f"a value of {self._type} has no attribute {what!r}")
+        return self._type
 
     @property
     def owner(self) -> Operation | Block:
@@ -121,6 +144,23 @@ class Value(Displayable):
 
     def __str__(self) -> str:
         return f"{self.name_hint or '<value>'} : {self._type}"
+
+    def _as_value(self) -> Value:
+        return self
+
+    if not TYPE_CHECKING:  # what dialects lend is typed by their own classes, as `pd.Tensor` is
+
+        def __getattr__(self, name: str) -> Any:
+            return lent(self, name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *lent_names(self)]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            f"a value of {self._type} is neither true nor false before the program runs; branch in the program with "
+            "tx8ir.cond or tx8ir.while_loop (and compare with None by `is None`)"
+        )
 
     @property
     def name_hint(self) -> str | None:

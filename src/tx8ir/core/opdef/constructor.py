@@ -15,8 +15,8 @@ from tx8ir.core.ir.block import Block, Region, require_block
 from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation, discard
 from tx8ir.core.ir.traits import SameOperandsAndResultType
-from tx8ir.core.ir.value import OpOperand, OpResult, as_value, link, link_source
-from tx8ir.core.location import STATE, python_location
+from tx8ir.core.ir.value import OpOperand, OpResult, Value, as_value, link, link_source
+from tx8ir.core.location import STATE, at_location, python_location
 
 from .definition import SEGMENTS, OpDef, segment_sizes
 from .fields import MISSING
@@ -31,7 +31,7 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         "STATE": STATE, "getframe": sys._getframe, "python_location": python_location, "definition": d,
         "encode_attributes": _encode_attributes, "infer": _infer, "check_result_types": _check_result_types,
         "take_region": _take_region, "take_block": _take_block, "refuse_repeated": _refuse_repeated,
-        "discard": discard, "inferred": d.inferred,
+        "discard": discard, "inferred": d.inferred, "coerce_here": _coerce,
     }  # fmt: skip
     params = ["self"]
     last_required = max((i for i, f in enumerate(d.operands) if f.count == "one"), default=-1)
@@ -51,6 +51,12 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         params += ["*", *keyword]
     body: list[str] = []
     fixed = not d.varying
+    coerce = getattr(d.op_class, "coerce_operands", None)
+    if coerce is not None:
+        scope["coerce"] = coerce
+        names = ", ".join(f.name for f in d.operands)
+        foreign = " or ".join(f"{f.name}.__class__ is not OpResult" for f in d.operands)
+        body.append(f"if {foreign}: {names} = coerce_here(coerce, {names})")
     for f in d.operands:
         what = f"operand {f.name} of {name}"
         if f.count == "one":
@@ -202,6 +208,15 @@ def _check_result_types(d: OpDef, op: Operation, given: tuple[Any, ...]) -> tupl
                 raise IrError(f"result {field.name} of {op.name} takes a Type, not {item!r}", op)
             types.append(item)
     return tuple(types)
+
+
+def _coerce(coerce: Callable[..., Any], *operands: Any) -> Any:
+    """What `coerce_operands` makes of the operands; operations it makes for that are at the line of the constructor."""
+    if all(isinstance(operand, (Value, Operation)) for operand in operands):
+        return operands
+    frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
+    with at_location(STATE.location or python_location(frame.f_code, frame.f_lasti)):
+        return coerce(*operands)
 
 
 def _take_block(given: Block, what: str) -> Block:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, cast, overload
 
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.ir.value import OpResult, Value
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from tx8ir.core.ir.operation import Operation
+
+OperandLike: TypeAlias = "Value | Operation | float | np.number[Any] | np.bool_ | NDArray[Any]"
+"""What stands for a tensor in Python: a value, an operation with one result, a number, an array."""
 
 T = TypeVar("T")
 MISSING: Final[Any] = object()
@@ -68,6 +74,16 @@ class Operand(ValueField):
         def __get__(self, op: object, owner: Any) -> Value: ...
         def __get__(self, op: object, owner: Any) -> Any: ...
         def __set__(self, op: object, value: Value | Operation) -> None: ...
+
+
+class NumericOperand(Operand):
+    """An operand for which the constructor takes a number or an array as well; `coerce_operands` of the class makes
+    it a value.
+    """
+
+    if TYPE_CHECKING:
+
+        def __set__(self, op: object, value: OperandLike) -> None: ...
 
 
 class OptionalOperand(ValueField):
@@ -154,6 +170,11 @@ class SuccessorField(Field):
 def operand(constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False) -> Operand:
     """One operand, optionally with a constraint on its type."""
     return Operand(constraint, doc)
+
+
+def numeric_operand(constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False) -> NumericOperand:
+    """One operand for which the constructor takes a number or an array as well: see `Op` on `coerce_operands`."""
+    return NumericOperand(constraint, doc)
 
 
 def optional_operand(constraint: Constraint = None, *, doc: str = "") -> Any:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, cast, dataclass_transform
+from typing import TYPE_CHECKING, Any, Final, cast, dataclass_transform
 
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.interfaces import Interface, require_implemented
@@ -25,15 +25,20 @@ from .fields import (
     ValueField,
     VariadicResult,
     attribute,
+    numeric_operand,
     operand,
     successor,
     variadic_operand,
 )
 
+if TYPE_CHECKING:
+    import inspect
+
 RESERVED: Final = frozenset(n for n in vars(Operation) if not n.startswith("__")) | {
     "definition",
     "verify_op",
     "initialize",
+    "coerce_operands",
 }
 
 
@@ -162,8 +167,17 @@ class OpMeta(type):
             setattr(cls, "__init__", _first_init)  # noqa: B010  (a plain assignment to __init__ is a type error)
         return cls
 
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """What `inspect.signature` and `help` show, before the first call too."""
+        from .signature import signature_of  # here, because only who asks needs it
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(operand, variadic_operand, attribute, successor))
+        return signature_of(cls.definition)
+
+
+@dataclass_transform(
+    kw_only_default=True, field_specifiers=(operand, numeric_operand, variadic_operand, attribute, successor)
+)
 class Op(Operation, metaclass=OpMeta):
     """Base of op classes.
 
@@ -178,7 +192,8 @@ class Op(Operation, metaclass=OpMeta):
 
     The constructor takes operands in order, then attributes, regions and result types by name. It records the Python
     line that called it, and inserts the operation at the active `Builder`, if there is one. `initialize`, if defined,
-    runs last; `verify_op`, if defined, is called by the verifier.
+    runs last; `verify_op`, if defined, is called by the verifier. A class method `coerce_operands`, if defined, gets
+    the operands when one of them is neither a value nor an operation, and gives what takes their place.
     """
 
     definition: OpDef

@@ -1,7 +1,8 @@
 """The tensor dialect: operations named as in Paddle's `pd_op`.
 
 Each operation is a class (`pd.ReluOp`), also exported under its own name (`pd.relu(x)`). Every one infers its result
-types and evaluates itself through `Compute`. Element types of the operands must agree: nothing is promoted.
+types and evaluates itself through `Compute`. Element types of the operands must agree; only for operators (`x + y`)
+and numbers (`pd.add(x, 1.0)`) they are promoted. `Tensor` has what values of tensor types can do in Python.
 `ElementwiseUnaryOp`, `ElementwiseBinaryOp`, `ComparisonOp`, `ReductionOp` and `ConvolutionOp` are bases of families.
 
 The modules are searched for operations, so that the class is all there is to write; `python -m tx8ir.core.opdef.stubs`
@@ -10,7 +11,8 @@ then writes `__init__.pyi`, which shows type checkers what is here.
 
 from __future__ import annotations
 
-from tx8ir.core import Dialect, Op, ops_of
+from tx8ir.core import Dialect, Op, TensorType, VTensorType, ops_of
+from tx8ir.core.ir.value_class import register_value_class
 
 from . import (
     attention,
@@ -39,6 +41,7 @@ from .elementwise_unary import ElementwiseUnaryOp
 from .inplace import InplaceOp, inplace_form, inplace_forms
 from .reduce import ReductionOp
 from .shape import View, ViewOp
+from .tensor import with_methods
 
 _FOUND = ops_of(
     *(elementwise_unary, elementwise_binary, comparison, matmul, attention, conv, pool, norm, norm_training, reduce),
@@ -55,6 +58,9 @@ INPLACE_OPS: tuple[type[Op], ...] = (
 DIALECT: Dialect = Dialect("pd", ops=[*_OF_VALUES, *INPLACE_OPS])
 """The dialect, with all its operations."""
 
+Tensor = with_methods(DIALECT.ops.values())
+register_value_class("pd", Tensor, TensorType, VTensorType)
+
 __all__ = [
     "DIALECT",
     "INPLACE_OPS",
@@ -65,6 +71,7 @@ __all__ = [
     "InplaceOp",
     "OnnxOperator",
     "ReductionOp",
+    "Tensor",
     "View",
     "ViewOp",
     "inplace_form",

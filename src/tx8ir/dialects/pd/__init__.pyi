@@ -1,7 +1,9 @@
 # Written by `python -m tx8ir.core.opdef.stubs tx8ir.dialects.pd` from the operations. Do not edit.
 # ruff: noqa: I001
 
-from tx8ir.core import Dialect, Op, Operand, Operation, Result, Type, Value
+from collections.abc import Sequence
+
+from tx8ir.core import Dialect, ElementLike, NumericOperand, Op, Operand, OperandLike, Operation, Result, Type, Value
 
 from .attention import (
     ScaledDotProductAttentionOp,
@@ -127,6 +129,9 @@ from .shape import (
     View,
     ViewOp,
 )
+from .tensor import (
+    TensorOperators,
+)
 
 INPLACE_OPS: tuple[type[Op], ...]
 DIALECT: Dialect
@@ -250,40 +255,40 @@ class Scale_Op(InplaceOp):
     ) -> None: ...
 
 class Add_Op(InplaceOp):
-    x: Operand
-    y: Operand
+    x: NumericOperand
+    y: NumericOperand
     out: Result
-    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+    def __init__(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> None: ...
 
 class Subtract_Op(InplaceOp):
-    x: Operand
-    y: Operand
+    x: NumericOperand
+    y: NumericOperand
     out: Result
-    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+    def __init__(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> None: ...
 
 class Multiply_Op(InplaceOp):
-    x: Operand
-    y: Operand
+    x: NumericOperand
+    y: NumericOperand
     out: Result
-    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+    def __init__(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> None: ...
 
 class Divide_Op(InplaceOp):
-    x: Operand
-    y: Operand
+    x: NumericOperand
+    y: NumericOperand
     out: Result
-    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+    def __init__(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> None: ...
 
 class Maximum_Op(InplaceOp):
-    x: Operand
-    y: Operand
+    x: NumericOperand
+    y: NumericOperand
     out: Result
-    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+    def __init__(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> None: ...
 
 class Minimum_Op(InplaceOp):
-    x: Operand
-    y: Operand
+    x: NumericOperand
+    y: NumericOperand
     out: Result
-    def __init__(self, x: Value | Operation, y: Value | Operation, *, out: Type | None = None) -> None: ...
+    def __init__(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> None: ...
 
 class Softmax_Op(InplaceOp):
     x: Operand
@@ -307,7 +312,7 @@ class SetValue_Op(InplaceOp):
         axes: tuple[int, ...],
         starts: tuple[int, ...],
         ends: tuple[int, ...],
-        decrease_axis: tuple[int, ...] = ...,
+        decrease_axis: tuple[int, ...] = (),
         out: Type | None = None,
     ) -> None: ...
 
@@ -330,6 +335,292 @@ class Sgd_Op(InplaceOp):
         *,
         out: Type | None = None,
     ) -> None: ...
+
+class Tensor(TensorOperators):
+    def relu(self, *, out: Type | None = None) -> Tensor: ...
+    def leaky_relu(self, negative_slope: float = 0.02, *, out: Type | None = None) -> Tensor: ...
+    def gelu(self, approximate: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def softplus(self, beta: float = 1.0, threshold: float = 20.0, *, out: Type | None = None) -> Tensor: ...
+    def tanh(self, *, out: Type | None = None) -> Tensor: ...
+    def sigmoid(self, *, out: Type | None = None) -> Tensor: ...
+    def erf(self, *, out: Type | None = None) -> Tensor: ...
+    def exp(self, *, out: Type | None = None) -> Tensor: ...
+    def log(self, *, out: Type | None = None) -> Tensor: ...
+    def sqrt(self, *, out: Type | None = None) -> Tensor: ...
+    def rsqrt(self, *, out: Type | None = None) -> Tensor: ...
+    def reciprocal(self, *, out: Type | None = None) -> Tensor: ...
+    def sin(self, *, out: Type | None = None) -> Tensor: ...
+    def cos(self, *, out: Type | None = None) -> Tensor: ...
+    def floor(self, *, out: Type | None = None) -> Tensor: ...
+    def abs(self, *, out: Type | None = None) -> Tensor: ...
+    def square(self, *, out: Type | None = None) -> Tensor: ...
+    def pow(self, y: float = 1.0, *, out: Type | None = None) -> Tensor: ...
+    def scale(
+        self,
+        scale: float = 1.0,
+        bias: float = 0.0,
+        bias_after_scale: bool = True,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def isnan(self, *, out: Type | None = None) -> Tensor: ...
+    def logical_not(self, *, out: Type | None = None) -> Tensor: ...
+    def cast(self, dtype: ElementLike = ..., *, out: Type | None = None) -> Tensor: ...
+    def add(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def subtract(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def multiply(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def divide(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def maximum(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def minimum(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def elementwise_pow(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def equal(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def not_equal(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def greater_than(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def greater_equal(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def less_than(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def less_equal(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def logical_and(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def logical_or(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def where(self, x: OperandLike, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def matmul(
+        self,
+        y: OperandLike,
+        transpose_x: bool = False,
+        transpose_y: bool = False,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def scaled_dot_product_attention(
+        self,
+        key: OperandLike,
+        value: OperandLike,
+        attn_mask: OperandLike | None = None,
+        scale: float | None = None,
+        is_causal: bool = False,
+        masked_score: float = ...,
+        nan_to_zero: bool = False,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def conv2d(
+        self,
+        filter: OperandLike,
+        bias: OperandLike | None = None,
+        strides: int | tuple[int, ...] = ...,
+        paddings: int | tuple[int, ...] = ...,
+        padding_algorithm: str = "EXPLICIT",
+        dilations: int | tuple[int, ...] = ...,
+        groups: int = 1,
+        data_format: str = "NCHW",
+        filter_format: str = "OIHW",
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def fused_conv2d_add_act(
+        self,
+        filter: OperandLike,
+        bias: OperandLike | None = None,
+        strides: int | tuple[int, ...] = ...,
+        paddings: int | tuple[int, ...] = ...,
+        padding_algorithm: str = "EXPLICIT",
+        dilations: int | tuple[int, ...] = ...,
+        groups: int = 1,
+        data_format: str = "NCHW",
+        filter_format: str = "OIHW",
+        activation: str = "relu",
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def depthwise_conv2d(
+        self,
+        filter: OperandLike,
+        bias: OperandLike | None = None,
+        strides: int | tuple[int, ...] = ...,
+        paddings: int | tuple[int, ...] = ...,
+        padding_algorithm: str = "EXPLICIT",
+        dilations: int | tuple[int, ...] = ...,
+        groups: int = 1,
+        data_format: str = "NCHW",
+        filter_format: str = "OIHW",
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def pool2d(
+        self,
+        kernel_size: int | tuple[int, ...],
+        strides: int | tuple[int, ...] = ...,
+        paddings: int | tuple[int, ...] = ...,
+        ceil_mode: bool = False,
+        exclusive: bool = True,
+        data_format: str = "NCHW",
+        *,
+        pooling_type: str,
+        global_pooling: bool = False,
+        adaptive: bool = False,
+        padding_algorithm: str = "EXPLICIT",
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def batch_norm(
+        self,
+        mean: OperandLike,
+        variance: OperandLike,
+        scale: OperandLike | None = None,
+        bias: OperandLike | None = None,
+        is_test: bool = True,
+        momentum: float = 0.9,
+        epsilon: float = 1e-05,
+        data_format: str = "NCHW",
+        use_global_stats: bool = False,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def layer_norm(
+        self,
+        scale: OperandLike | None = None,
+        bias: OperandLike | None = None,
+        epsilon: float = 1e-05,
+        begin_norm_axis: int = 1,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def rms_norm(
+        self,
+        norm_weight: OperandLike | None = None,
+        epsilon: float = 1e-06,
+        begin_norm_axis: int = -1,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def softmax(self, axis: int = -1, *, out: Type | None = None) -> Tensor: ...
+    def batch_norm_training(
+        self,
+        mean: OperandLike,
+        variance: OperandLike,
+        scale: OperandLike | None = None,
+        bias: OperandLike | None = None,
+        momentum: float = 0.9,
+        epsilon: float = 1e-05,
+        data_format: str = "NCHW",
+        *,
+        out: Type | None = None,
+        mean_out: Type | None = None,
+        variance_out: Type | None = None,
+        saved_mean: Type | None = None,
+        saved_variance: Type | None = None,
+    ) -> tuple[Tensor, ...]: ...
+    def sum(
+        self,
+        axis: int | tuple[int, ...] = (),
+        keepdim: bool = False,
+        dtype: ElementLike | None = None,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def mean(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def max(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def min(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def flatten(self, start_axis: int = 1, stop_axis: int = 1, *, out: Type | None = None) -> Tensor: ...
+    def squeeze(self, axis: int | tuple[int, ...] = (), *, out: Type | None = None) -> Tensor: ...
+    def unsqueeze(self, axis: int | tuple[int, ...], *, out: Type | None = None) -> Tensor: ...
+    def slice(
+        self,
+        axes: int | tuple[int, ...],
+        starts: int | tuple[int, ...],
+        ends: int | tuple[int, ...],
+        decrease_axis: int | tuple[int, ...] = (),
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def set_value(
+        self,
+        value: OperandLike,
+        axes: int | tuple[int, ...],
+        starts: int | tuple[int, ...],
+        ends: int | tuple[int, ...],
+        decrease_axis: int | tuple[int, ...] = (),
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def split(
+        self,
+        sections: int | tuple[int, ...],
+        axis: int = 0,
+        *,
+        outs: Sequence[Type] | None = None,
+    ) -> tuple[Tensor, ...]: ...
+    def expand(self, shape: int | tuple[int, ...], *, out: Type | None = None) -> Tensor: ...
+    def pad(self, paddings: int | tuple[int, ...], pad_value: float = 0.0, *, out: Type | None = None) -> Tensor: ...
+    def embedding(self, weight: OperandLike, padding_idx: int = -1, *, out: Type | None = None) -> Tensor: ...
+    def gather(self, index: OperandLike, axis: int = 0, *, out: Type | None = None) -> Tensor: ...
+    def assign(self, *, out: Type | None = None) -> Tensor: ...
+    def fill(self, value: float = 0.0, *, out: Type | None = None) -> Tensor: ...
+    def sgd(self, learning_rate: OperandLike, grad: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def cross_entropy_with_softmax(
+        self,
+        label: OperandLike,
+        soft_label: bool = False,
+        ignore_index: int = -100,
+        axis: int = -1,
+        *,
+        softmax: Type | None = None,
+        loss: Type | None = None,
+    ) -> tuple[Tensor, ...]: ...
+    def cross_entropy_with_softmax_grad(
+        self,
+        softmax: OperandLike,
+        loss_grad: OperandLike,
+        soft_label: bool = False,
+        ignore_index: int = -100,
+        axis: int = -1,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def relu_(self, *, out: Type | None = None) -> Tensor: ...
+    def leaky_relu_(self, negative_slope: float = 0.02, *, out: Type | None = None) -> Tensor: ...
+    def gelu_(self, approximate: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def softplus_(self, beta: float = 1.0, threshold: float = 20.0, *, out: Type | None = None) -> Tensor: ...
+    def tanh_(self, *, out: Type | None = None) -> Tensor: ...
+    def sigmoid_(self, *, out: Type | None = None) -> Tensor: ...
+    def erf_(self, *, out: Type | None = None) -> Tensor: ...
+    def exp_(self, *, out: Type | None = None) -> Tensor: ...
+    def log_(self, *, out: Type | None = None) -> Tensor: ...
+    def sqrt_(self, *, out: Type | None = None) -> Tensor: ...
+    def rsqrt_(self, *, out: Type | None = None) -> Tensor: ...
+    def reciprocal_(self, *, out: Type | None = None) -> Tensor: ...
+    def sin_(self, *, out: Type | None = None) -> Tensor: ...
+    def cos_(self, *, out: Type | None = None) -> Tensor: ...
+    def floor_(self, *, out: Type | None = None) -> Tensor: ...
+    def abs_(self, *, out: Type | None = None) -> Tensor: ...
+    def square_(self, *, out: Type | None = None) -> Tensor: ...
+    def pow_(self, y: float = 1.0, *, out: Type | None = None) -> Tensor: ...
+    def scale_(
+        self,
+        scale: float = 1.0,
+        bias: float = 0.0,
+        bias_after_scale: bool = True,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def add_(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def subtract_(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def multiply_(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def divide_(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def maximum_(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def minimum_(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def softmax_(self, axis: int = -1, *, out: Type | None = None) -> Tensor: ...
+    def set_value_(
+        self,
+        value: OperandLike,
+        axes: int | tuple[int, ...],
+        starts: int | tuple[int, ...],
+        ends: int | tuple[int, ...],
+        decrease_axis: int | tuple[int, ...] = (),
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def fill_(self, value: float = 0.0, *, out: Type | None = None) -> Tensor: ...
+    def sgd_(self, learning_rate: OperandLike, grad: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def assign_(self, value: OperandLike, *, out: Type | None = None) -> Tensor: ...
 
 relu = ReluOp
 leaky_relu = LeakyReluOp
@@ -551,6 +842,7 @@ __all__ = [
     "SumOp",
     "TanhOp",
     "Tanh_Op",
+    "Tensor",
     "TransposeOp",
     "UnsqueezeOp",
     "View",

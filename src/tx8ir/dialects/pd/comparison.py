@@ -13,12 +13,14 @@ from tx8ir.core import (
     ElementwiseMappable,
     HasValueSemantics,
     InferTypes,
+    NumericOperand,
     Op,
     Operand,
     Pure,
     Result,
     Type,
     i1,
+    numeric_operand,
     operand,
     result,
 )
@@ -26,15 +28,22 @@ from tx8ir.dialects.samples import BROADCASTS, Kind, Sampled, case, of, pairs
 
 from .declaration import Elementwise, OnnxOperator
 from .inference import broadcast_shape, make_type, same_element, tensor_operand
+from .promotion import PromotesOperands
 
 
 class ComparisonOp(
-    Op, Elementwise, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)
+    Op,
+    PromotesOperands,
+    Elementwise,
+    Compute,
+    InferTypes,
+    Sampled,
+    traits=(Pure, HasValueSemantics, ElementwiseMappable),
 ):
     """Base of the operations from two tensors of one element type to truth values."""
 
-    x: Operand = operand(doc="[...]")
-    y: Operand = operand(doc="[...], broadcastable with `x`")
+    x: NumericOperand = numeric_operand(doc="[...]")
+    y: NumericOperand = numeric_operand(doc="[...], broadcastable with `x`")
     out: Result = result(doc="the broadcast shape, of i1")
 
     mixed_precision = "infer"
@@ -130,12 +139,20 @@ class LogicalOrOp(ComparisonOp, name="pd.logical_or", traits=(Commutative,)):
         return np.logical_or(x, y)
 
 
-class WhereOp(Op, Compute, InferTypes, Sampled, name="pd.where", traits=(Pure, HasValueSemantics, ElementwiseMappable)):
+class WhereOp(
+    Op,
+    PromotesOperands,
+    Compute,
+    InferTypes,
+    Sampled,
+    name="pd.where",
+    traits=(Pure, HasValueSemantics, ElementwiseMappable),
+):
     """out = x where condition is true, y elsewhere. What is not selected does not matter, NaN included."""
 
     condition: Operand = operand(doc="[...] of i1")
-    x: Operand = operand(doc="[...], broadcastable with the others")
-    y: Operand = operand(doc="[...], broadcastable with the others, the element type of `x`")
+    x: NumericOperand = numeric_operand(doc="[...], broadcastable with the others")
+    y: NumericOperand = numeric_operand(doc="[...], broadcastable with the others, the element type of `x`")
     out: Result = result(doc="the broadcast shape, the element type of `x`")
 
     cases = (

@@ -15,14 +15,14 @@ from tx8ir.core import (
     HasValueSemantics,
     InferTypes,
     IrError,
+    NumericOperand,
     Op,
-    Operand,
     Pure,
     RankedTensor,
     Result,
     Type,
     Value,
-    operand,
+    numeric_operand,
     result,
 )
 from tx8ir.dialects import pd
@@ -35,15 +35,22 @@ from . import numerics
 from .declaration import Elementwise, OnnxOperator
 from .gradients import full, scaled, times
 from .inference import broadcast_shape, make_type, same_element, tensor_operand
+from .promotion import PromotesOperands
 
 
 class ElementwiseBinaryOp(
-    Op, Elementwise, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics, ElementwiseMappable)
+    Op,
+    PromotesOperands,
+    Elementwise,
+    Compute,
+    InferTypes,
+    Sampled,
+    traits=(Pure, HasValueSemantics, ElementwiseMappable),
 ):
     """Base of the operations on two tensors of one element type, which broadcast as in NumPy."""
 
-    x: Operand = operand(doc="[...]")
-    y: Operand = operand(doc="[...], broadcastable with `x`")
+    x: NumericOperand = numeric_operand(doc="[...]")
+    y: NumericOperand = numeric_operand(doc="[...], broadcastable with `x`")
     out: Result = result(doc="the broadcast shape, the element type of the operands")
 
     has_inplace_form = True

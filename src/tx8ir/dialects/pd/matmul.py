@@ -12,22 +12,23 @@ from tx8ir.core import (
     Compute,
     HasValueSemantics,
     InferTypes,
+    NumericOperand,
     Op,
-    Operand,
     Pure,
     RankedTensor,
     Result,
     Type,
     attribute,
-    operand,
+    numeric_operand,
     result,
 )
 from tx8ir.dialects.samples import Sampled, case
 
 from .inference import broadcast_shape, extents_match, fail, make_type, same_element, tensor_operand
+from .promotion import PromotesOperands
 
 
-class MatmulOp(Op, Compute, InferTypes, Sampled, name="pd.matmul", traits=(Pure, HasValueSemantics)):
+class MatmulOp(Op, PromotesOperands, Compute, InferTypes, Sampled, name="pd.matmul", traits=(Pure, HasValueSemantics)):
     """Matrix product over the last two axes: out[..., m, n] = sum over k of x[..., m, k] * y[..., k, n].
 
     `transpose_x` reads x as [..., K, M], `transpose_y` reads y as [..., N, K]. The axes before the last two
@@ -35,8 +36,8 @@ class MatmulOp(Op, Compute, InferTypes, Sampled, name="pd.matmul", traits=(Pure,
     result; it cannot be transposed.
     """
 
-    x: Operand = operand(doc="[..., M, K], [..., K, M] if `transpose_x`, or [K]")
-    y: Operand = operand(doc="[..., K, N], [..., N, K] if `transpose_y`, or [K]")
+    x: NumericOperand = numeric_operand(doc="[..., M, K], [..., K, M] if `transpose_x`, or [K]")
+    y: NumericOperand = numeric_operand(doc="[..., K, N], [..., N, K] if `transpose_y`, or [K]")
     transpose_x: bool = attribute(default=False)
     transpose_y: bool = attribute(default=False)
     out: Result = result(doc="[..., M, N], without M or N if the operand is a vector")

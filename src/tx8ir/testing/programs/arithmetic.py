@@ -64,7 +64,11 @@ def binary(writer: Writer) -> Sequence[Value]:
 def compare(writer: Writer) -> Sequence[Value]:
     """A comparison of two values that broadcast."""
     x = writer.value(lambda t: t.element is not i1)
-    return _applied(writer, x, writer.by_habit("compare", [pd.greater_than, pd.equal, pd.less_equal])) if x else ()
+    return (
+        _applied(writer, x, writer.by_habit("compare", [pd.greater_than, pd.equal, pd.less_equal]))
+        if x is not None
+        else ()
+    )
 
 
 def _applied(writer: Writer, x: Value, op: Any) -> Sequence[Value]:
@@ -95,7 +99,8 @@ def logical(writer: Writer) -> Sequence[Value]:
 
 def combined_truths(writer: Writer, x: Value) -> Sequence[Value]:
     """Not of truth values, or and, or of them and others."""
-    y = writer.related(x, lambda t: t.element is i1 and broadcast(t.shape, ranked(x).shape)) or x
+    other = writer.related(x, lambda t: t.element is i1 and broadcast(t.shape, ranked(x).shape))
+    y = x if other is None else other
     choices: list[Callable[[], Any]] = [
         lambda: pd.logical_not(x),
         lambda: pd.logical_and(x, y),

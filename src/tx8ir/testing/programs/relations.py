@@ -108,7 +108,8 @@ def _binary_chain(writer: Writer, x: Value, op: Operation) -> Sequence[Value]:
     element = ranked(x).element
     y = writer.one_of(op.operands)
     if not writer.number(0, 2):
-        y = writer.value(lambda t: t.element is element and broadcast(t.shape, ranked(x).shape)) or y
+        other = writer.value(lambda t: t.element is element and broadcast(t.shape, ranked(x).shape))
+        y = y if other is None else other
     same = isinstance(op, tuple(binary_kinds(element))) and writer.perhaps()
     kind: Any = type(op) if same else writer.one_of(binary_kinds(element))
     swap = writer.perhaps()

@@ -83,7 +83,8 @@ def movement(writer: Writer) -> Sequence[Value]:
     choices: list[Callable[[], Any]] = [lambda: pd.expand(x, shape=writer.one_of([shape, (2, *shape)]))]
     if shape:
         axis, low, high = _part(writer, shape)
-        y = writer.related(x, lambda t: t.shape == shape and t.element is type_.element) or x
+        other = writer.related(x, lambda t: t.shape == shape and t.element is type_.element)
+        y = x if other is None else other
         part = tuple(high - low if i == axis else extent for i, extent in enumerate(shape))
         source = writer.value(lambda t: t.element is type_.element and stretches(t.shape, part))
         places = DenseAttr(np.arange(low, high, dtype=np.int32)[::-1], VTensorType((high - low,), i32))

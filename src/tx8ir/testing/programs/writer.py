@@ -128,7 +128,8 @@ class Writer:
 
     def tensor(self) -> Value:
         """Any tensor of the pool; a new one where it has none."""
-        return self.value() or self.filled((), 0.0, self.features.elements[0])
+        found = self.value()
+        return self.filled((), 0.0, self.features.elements[0]) if found is None else found
 
     def related(self, x: Value, fits: Callable[[RankedTensor], bool]) -> Value | None:
         """A value that `x` was made of, that was made of `x`, or `x` itself; if none fits, any of the pool."""

@@ -132,7 +132,7 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
     kind = rng.choice((pd.less_than,) * 4 + (pd.less_equal, pd.not_equal))
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
-        bound = limit or draft.number(end, element)
+        bound = draft.number(end, element) if limit is None else limit
         with draft.at(draft.block):
             more = (kind if start <= end and (end - start) % step == 0 else pd.less_than)(args[0], bound).out
             if early:
@@ -170,7 +170,7 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
         if stores:
             draft.store(stores, following[0])
         with draft.at(draft.block):
-            one = pd.add(count, stride or draft.number(step, element)).out
+            one = pd.add(count, draft.number(step, element) if stride is None else stride).out
         return [one, *following]
 
     results = draft.loop([draft.number(start, element), x, y], before, after)
