@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -128,10 +130,69 @@ def test_inputs_that_do_not_fit_are_named(add_relu: Executable, inputs: dict[str
     assert str(caught.value).startswith(message)
 
 
-@pytest.mark.parametrize("given", [1, [X], "x"])
-def test_inputs_are_a_mapping(add_relu: Executable, given: Any) -> None:
-    with pytest.raises(InputError, match="inputs are a mapping from names to arrays, or keywords; given: "):
-        add_relu.run(given)
+@pytest.mark.parametrize(
+    ("given", "named", "message"),
+    [
+        ((X,), {}, "missing input 'y'; expected inputs: x: 4x64xf32, y: 4x64xf32"),
+        ((X, Y, X), {}, "3 inputs are given by position; expected inputs: x: 4x64xf32, y: 4x64xf32"),
+        ((X, Y), {"y": Y}, "input 'y' given by position and as keyword"),
+        ((X, {"y": Y}), {}, "input 'y' is an array, not a mapping; expected inputs: "),
+        (("x", Y), {}, "input 'x' takes float values (f32); given: <U1"),
+    ],
+)
+def test_inputs_by_position_that_do_not_fit_are_named(
+    add_relu: Executable, given: Any, named: Any, message: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        add_relu.run(*given, **named)
+    assert str(caught.value).startswith(message)
+
+
+def test_inputs_go_by_position_or_by_name(add_relu: Executable) -> None:
+    expected = add_relu.run({"x": X, "y": Y})
+    for found in (add_relu.run(X, Y), add_relu.run(X, y=Y), add_relu.run(y=Y, x=X)):
+        assert list(found) == list(expected)
+        np.testing.assert_array_equal(*[next(iter(outputs.values())) for outputs in (found, expected)])
+    np.testing.assert_array_equal(add_relu(X, Y), next(iter(expected.values())))  # a single output has no name
+
+
+def test_an_executable_is_pickled_and_copied(add_relu: Executable) -> None:
+    expected = add_relu(X, Y)
+    for other in (pickle.loads(pickle.dumps(add_relu)), copy.copy(add_relu), copy.deepcopy(add_relu)):
+        np.testing.assert_array_equal(other(X, Y), expected)
+        assert str(other.report.compilation) == str(add_relu.report.compilation)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda p: tx8ir.compile(str(p)), "compile takes a Program, not 'module .*': tx8ir.load reads a file, tx8ir.parse"),
+        (lambda p: tx8ir.compile("model.onnx"), "compile takes a Program, not 'model.onnx': tx8ir.load reads a file"),
+        (lambda p: tx8ir.compile(p.module), "compile takes a Program, not <ModuleOp .*>: Program.module. is one"),
+        (
+            lambda p: tx8ir.compile(abs),
+            "compile takes a Program, not <built-in .*>: tx8ir.jit compiles a Python function",
+        ),
+        (lambda p: tx8ir.compile(p, "bf16"), "target is a .*Target, not 'bf16'; options go by name: options="),
+        (lambda p: tx8ir.compile(p, options="bf16"), "options are a CompileOptions, not 'bf16': CompileOptions.dtype="),
+    ],
+)
+def test_a_wrong_argument_of_compile_is_one_sentence(wrong: Any, message: str) -> None:
+    program = tx8ir.Program.empty()
+    with pytest.raises(TypeError, match=message):
+        wrong(program)
+
+
+def test_a_dynamic_extent_is_one_sentence() -> None:
+    program = tx8ir.parse(
+        "func.func @main(%x: !pd.vtensor<?x4xf32>) -> !pd.vtensor<?x4xf32> "
+        'attributes {arg_names = ["x"]} { return %x : !pd.vtensor<?x4xf32> }'
+    )
+    message = r"input 'x' has a dynamic extent \(x: \?x4xf32\), and the chip runs static shapes alone: give each extent"
+    with pytest.raises(IrError, match=message):
+        tx8ir.compile(program)
+    with pytest.raises(IrError, match=message):
+        check(program)
 
 
 def test_an_input_is_given_once(add_relu: Executable) -> None:

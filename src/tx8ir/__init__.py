@@ -25,11 +25,28 @@ if TYPE_CHECKING:
     from . import viz as viz
     from .compiler import CompileOptions, compile
     from .core.program import Program, parse
+    from .dialects.pd import Tensor
     from .executable import Executable, RangeError
+    from .frontends.files import load
+    from .frontends.python import cond, function, jit, while_loop
     from .signature import InputError
 
 __version__ = "0.1.0"
-__all__ = ["CompileOptions", "Executable", "InputError", "Program", "RangeError", "compile", "parse"]
+__all__ = [
+    "CompileOptions",
+    "Executable",
+    "InputError",
+    "Program",
+    "RangeError",
+    "Tensor",
+    "compile",
+    "cond",
+    "function",
+    "jit",
+    "load",
+    "parse",
+    "while_loop",
+]
 
 # What notebooks show comes from a package that nothing else of the IR needs.
 register_lazily("renderer", f"{__name__}.viz.notebook")
@@ -46,8 +63,14 @@ __getattr__, __dir__ = lazy_names(
         "InputError": "signature",
         "RangeError": "executable",
         "Program": "core.program",
+        "Tensor": "dialects.pd",
         "compile": "compiler",
+        "cond": "frontends.python",
+        "function": "frontends.python",
+        "jit": "frontends.python",
+        "load": "frontends.files",
         "parse": "core.program",
+        "while_loop": "frontends.python",
     },
     (
         *(

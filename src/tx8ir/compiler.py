@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Final, Literal, Protocol, cast
+from typing import Any, Final, Literal, Protocol, cast
 
 import attrs
 
@@ -15,7 +16,7 @@ from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
 from tx8ir.backend.schedule.annotations import read_spm_bytes
 from tx8ir.backend.search import shard_and_split
-from tx8ir.core import ElementLike, IrError, Program, RankedTensor, bf16, element_type, f16, f32
+from tx8ir.core import DYNAMIC, ElementLike, IrError, Operation, Program, RankedTensor, bf16, element_type, f16, f32
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
 from tx8ir.passes import Instrumentation, Pass, PassManager, find_pass
@@ -168,7 +169,14 @@ def compile(
     Raises `IrError` (usually a `PassError`, which names the stage, or a `VerifyError`) with the operation concerned
     and its location when the program is invalid or cannot be compiled.
     """
+    _check_arguments(program, target, options)
     signature = Signature.of(program)
+    dynamic = [port for port in signature.inputs if DYNAMIC in port.shape]
+    if dynamic:
+        raise IrError(
+            f"input '{dynamic[0].name}' has a dynamic extent ({dynamic[0]}), and the chip runs static shapes alone: "
+            "give each extent a number before compiling"
+        )
     ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
     working = program.clone()
     if target is not None:
@@ -215,6 +223,28 @@ def compile(
         ddr_bytes=_ddr_bytes(working),
     )
     return Executable(working, signature, report, stages=texts, source=source, options=attrs.asdict(options))
+
+
+def _check_arguments(program: Any, target: object, options: object) -> None:
+    """Raises `TypeError` for what people give instead: a text, a path, a module, a format."""
+    if not isinstance(program, Program):
+        hint = ""
+        if isinstance(program, (str, os.PathLike)):
+            hint = ": tx8ir.load reads a file, tx8ir.parse a text"
+        elif isinstance(program, Operation):
+            hint = ": Program(module) is one"
+        elif callable(program):
+            hint = ": tx8ir.jit compiles a Python function"
+        given = shown if len(shown := repr(program)) <= _SHOWN else type(program).__name__
+        raise TypeError(f"compile takes a Program, not {given}{hint}")
+    if target is not None and not isinstance(target, Target):
+        raise TypeError(f"target is a tx8ir.target.chip.Target, not {target!r}; options go by name: options=...")
+    if not isinstance(options, CompileOptions):
+        raise TypeError(f"options are a CompileOptions, not {options!r}: CompileOptions(dtype='bf16')")
+
+
+_SHOWN: Final = 80
+"""So many characters of a wrong argument are quoted; of a longer one its type is named."""
 
 
 def _float_formats(program: Program) -> tuple[str, ...]:

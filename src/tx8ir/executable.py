@@ -24,7 +24,7 @@ from tx8ir.core.program import GRAPH_FILE, WEIGHTS_FILE
 from tx8ir.core.schema import Check, structure
 from tx8ir.dialects import tx8
 from tx8ir.reports import CompileReport, Report, RunReport
-from tx8ir.signature import InputError, Port, Signature, kind_of, prepare_inputs, quoted, to_port
+from tx8ir.signature import Port, Signature, by_name, kind_of, prepare_inputs, to_port
 from tx8ir.sim import SimReport, Simulator, time_program
 from tx8ir.support.display import Page, explored
 from tx8ir.target.chip import PROFILES, TX8, Profile, Target
@@ -87,24 +87,22 @@ class Executable:
         """What the compilation did and, after a run, what the latest run cost."""
         return Report(self._compilation, self._latest)
 
-    def run(self, inputs: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> dict[str, NDArray[Any]]:
+    def __call__(self, *inputs: ArrayLike | Mapping[str, ArrayLike], **named: ArrayLike) -> Any:
+        """As `run`, but a single output is given as an array, without its name."""
+        outputs = self.run(*inputs, **named)
+        return next(iter(outputs.values())) if len(outputs) == 1 else outputs
+
+    def run(self, *inputs: ArrayLike | Mapping[str, ArrayLike], **named: ArrayLike) -> dict[str, NDArray[Any]]:
         """Runs the program on the simulator and returns its outputs by name, in the types of the source program.
 
-        Inputs are given by name, as keywords or (for names that are no Python identifiers) in a mapping. A
-        floating-point input takes any floating-point array and rounds it to the format the chip computes in; an
-        integer input takes any integer array whose values fit.
+        Inputs are given by position, in the order of `signature.inputs`, or by name, as keywords or (for names that are
+        no Python identifiers) in a mapping. A floating-point input takes any floating-point array and rounds it to the
+        format the chip computes in; an integer input takes any integer array whose values fit.
 
         Raises `InputError` when the inputs do not fit the signature, `RangeError` when a computed integer does not fit
         the chip's format of it, `tx8ir.sim.SimError` when the program misbehaves.
         """
-        if inputs is not None and not isinstance(inputs, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]  # of untyped callers
-            raise InputError(f"inputs are a mapping from names to arrays, or keywords; given: {type(inputs).__name__}")
-        given = dict(inputs or {})
-        twice = [name for name in named if name in given]
-        if twice:
-            raise InputError(f"input{'s'[: len(twice) > 1]} {quoted(twice)} given in the mapping and as keyword")
-        given.update(named)
-        feeds = prepare_inputs(self.signature, given, self.input_elements)
+        feeds = prepare_inputs(self.signature, by_name(self.signature, inputs, named), self.input_elements)
         started = time.perf_counter()
         result = self._simulator.run(feeds)
         self._latest = RunReport(result.report, time.perf_counter() - started, result.flags)
@@ -189,6 +187,23 @@ class Executable:
                             "saved", repr(manifest.checksum), "checksum")  # fmt: skip
         _check_files(manifest.files, folder, manifest_path)
         return cls(program, manifest.signature, manifest.compilation)
+
+    def __getstate__(self) -> dict[str, object]:
+        """What pickling keeps: all but the report of the latest run, which belongs to this object."""
+        return {
+            "program": self.program,
+            "signature": self.signature,
+            "compilation": self._compilation,
+            "stages": self.stages,
+            "source": self.source,
+            "options": self.options,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
 
     def __str__(self) -> str:
         def side(ports: tuple[Port, ...]) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, cast
 
 import attrs
 import numpy as np
@@ -73,6 +73,29 @@ class Signature:
             return found
 
         return cls(ports("input", inputs), ports("output", outputs))
+
+
+def by_name(
+    signature: Signature, given: Sequence[ArrayLike | Mapping[str, ArrayLike]], named: Mapping[str, ArrayLike]
+) -> dict[str, ArrayLike]:
+    """Inputs by name, from what was given by position (or in one mapping) and what was given by keyword.
+
+    Raises `InputError` when an input is given twice, or there are more than the signature has.
+    """
+    expected = ", ".join(map(str, signature.inputs)) or "none"
+    if len(given) == 1 and isinstance(given[0], Mapping):
+        found, where = dict(given[0]), "in the mapping"
+    elif len(given) > len(signature.inputs):
+        raise InputError(f"{len(given)} inputs are given by position; expected inputs: {expected}")
+    else:
+        found, where = {port.name: value for port, value in zip(signature.inputs, given, strict=False)}, "by position"
+        mappings = [name for name, value in found.items() if isinstance(value, Mapping)]
+        if mappings:
+            raise InputError(f"input {quoted(mappings)} is an array, not a mapping; expected inputs: {expected}")
+    twice = [name for name in named if name in found]
+    if twice:
+        raise InputError(f"input{'s'[: len(twice) > 1]} {quoted(twice)} given {where} and as keyword")
+    return {**cast("dict[str, ArrayLike]", found), **named}
 
 
 def prepare_inputs(

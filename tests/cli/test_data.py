@@ -16,8 +16,9 @@ import pytest
 pytest.importorskip("typer", reason="the command line needs the extra `cli`")
 
 from support.mutations import mutate_data
-from tx8ir.cli.data import load_program, read_data, write_data
+from tx8ir.cli.data import read_data, write_data
 from tx8ir.core import IrError
+from tx8ir.frontends.files import load
 from tx8ir.signature import InputError, Port, Signature
 
 SIGNATURE = Signature([Port("x", (2, 3), "f32"), Port("y", (4,), "i64")], [Port("z", (3,), "i1")])
@@ -92,7 +93,7 @@ def test_a_model_that_is_a_pipe(tmp_path: Path, name: str) -> None:
     pytest.importorskip("onnx", reason="the front end needs the extra `onnx`")
     os.mkfifo(tmp_path / name)
     with pytest.raises(IrError, match="found a pipe"):
-        load_program(tmp_path / name)
+        load(tmp_path / name)
 
 
 def test_damaged_archives_are_read_or_refused(archive: Path) -> None:

@@ -160,3 +160,22 @@ class TestUnregisteredOperations:
         op = cls.create([], [], {"k": 1})
         assert str(op) == '"x.a"() {k = 1 : i64} : () -> ()'
         assert op.info.op_class is cls
+
+
+def test_a_dialect_is_defined_again_by_the_cell_that_defined_it() -> None:
+    """A notebook's cell that runs twice; another source that takes the name is an error all the same."""
+    cell = (
+        "from tx8ir.core import Dialect, Op, Operand, operand\n"
+        "class TwoOp(Op, name='again.two'):\n    x: Operand = operand()\n"
+        "DIALECT = Dialect('again', [TwoOp])\n"
+    )
+    context = IrContext()
+    for _ in range(2):
+        namespace = {"__name__": "__main__"}
+        exec(cell, namespace)
+        context.register(namespace["DIALECT"])
+        assert context.op_class("again.two") is namespace["TwoOp"]
+    other = {"__name__": "elsewhere"}
+    exec(cell, other)
+    with pytest.raises(IrError, match="a dialect 'again' is registered already, with operations of __main__"):
+        context.register(other["DIALECT"])

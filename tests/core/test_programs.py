@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 
 import numpy as np
 import pytest
 
 import tx8ir
 from tx8ir.analysis.effects import mutable_parameters
-from tx8ir.core import ListType, Program, VTensorType, WeightError, WeightStore, f32
+from tx8ir.core import (
+    IrError,
+    ListType,
+    MissingFileError,
+    Program,
+    VTensorType,
+    WeightError,
+    WeightStore,
+    f32,
+    parse,
+)
 from tx8ir.interpreter import EvaluationError, evaluate, run_startup
 from tx8ir.passes import PassManager
 
@@ -210,3 +222,34 @@ def test_a_copy_knows_what_others_may_write():
     assert copy.mutable_parameters() == frozenset()
     del trainer
     assert reader.clone().mutable_parameters() == frozenset()
+
+
+def test_functions_are_found_by_name() -> None:
+    program = parse("module { func.func @a() { return } func.func @b() { return } }")
+    assert program["b"] is program.function("b")
+    assert "a" in program
+    assert "c" not in program
+    assert [op.sym_name for op in program] == ["a", "b"]
+    with pytest.raises(IrError, match="the program has no function 'c'; it has: a, b"):
+        program["c"]
+    with pytest.raises(IrError, match=r"asked for a function by its name, as program\['main'\], not by 0"):
+        program[0]  # type: ignore[index]
+
+
+def test_programs_are_pickled_and_copied() -> None:
+    program = parse('"builtin.get_parameter"() {name = "w"} : () -> !pd.vtensor<2xf32>')
+    program.weights.add("w", np.array([1, 2], np.float32), is_mutable=True)
+    location = str(program.body.first_op.location)
+    for other in (pickle.loads(pickle.dumps(program)), copy.copy(program), copy.deepcopy(program)):
+        assert str(other) == str(program)
+        assert str(other.body.first_op.location) == location
+        assert other.weights["w"].is_mutable
+        assert other.weights["w"].numpy().tolist() == [1, 2]
+        assert other.weights.users == (other,)
+    assert copy.copy(program).weights["w"].data is program.weights["w"].data
+    assert copy.deepcopy(program).weights["w"].data is not program.weights["w"].data
+
+
+def test_a_path_that_names_nothing_is_a_missing_file() -> None:
+    with pytest.raises(MissingFileError, match=r"nosuch.mlir: expected a file of IR text, found nothing there"):
+        parse("nosuch.mlir")

@@ -241,3 +241,18 @@ def test_a_pipeline_runs_where_a_builder_is_active(build) -> None:
 
 def test_pass_errors_are_ir_errors() -> None:
     assert issubclass(PassError, IrError)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("cse", r"PassManager takes passes; a text is read by PassManager.parse\('cse'\)"),
+        (["cse", "dce"], r"takes passes, not 'cse': names are read by PassManager.parse\('cse,dce'\)"),
+        (all_passes()["cse"](), r"takes a sequence of passes: PassManager\(\[cse\]\)"),
+        ([all_passes()["cse"]], r"takes passes, not their class CommonSubexpressionElimination: .*\(\) is one"),
+        ([3], "takes passes, not 3"),
+    ],
+)
+def test_what_is_no_pass_is_said_when_the_pipeline_is_made(given: object, message: str) -> None:
+    with pytest.raises(PassError, match=message):
+        PassManager(given)  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from tx8ir.backend.set_target import target_with
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
-from tx8ir.cli.data import load_program, read_data, write_data
+from tx8ir.cli.data import read_data, write_data
 from tx8ir.cli.explore import Output, Title, write_exploration
 from tx8ir.cli.fuzz import fuzz
 from tx8ir.cli.opt import opt as opt_command
@@ -22,6 +22,7 @@ from tx8ir.cli.options import choices_in_words, compile_options
 from tx8ir.compiler import DTYPES, CompileOptions, compile, lower
 from tx8ir.core import element_type
 from tx8ir.executable import Executable
+from tx8ir.frontends.files import load
 from tx8ir.reports import Report, RunReport
 from tx8ir.signature import InputError
 from tx8ir.support.table import Table
@@ -136,7 +137,7 @@ def run(
             )
         if time_only and (inputs is not None or check or save is not None):
             raise InputError("--time-only computes no data: it goes without --inputs, --check and --save")
-        program = None if saved else load_program(model)
+        program = None if saved else load(model)
         if program is None:
             executable = Executable.load(model)
         else:
@@ -181,7 +182,7 @@ def compile_command(
     """Compile MODEL and save the executable into DIR, which ``tx8ir run DIR`` runs."""
     progress = StageProgress()
     with user_errors(progress):
-        executable = compile(load_program(model), _target(profile), compile_options(dtype, opt), progress=progress)
+        executable = compile(load(model), _target(profile), compile_options(dtype, opt), progress=progress)
         executable.save(output)
         _print_report(executable.report, verbose=verbose)
 
@@ -197,7 +198,7 @@ def print_command(
 ) -> None:
     """Print MODEL as IR text."""
     with user_errors(StageProgress()):
-        program = load_program(model)
+        program = load(model)
         if after is not None:
             program = lower(program, compile_options(dtype, opt), through=after)
         print(program)

@@ -1,4 +1,4 @@
-"""Models and arrays from files, with errors that name the file and what was expected in it."""
+"""Arrays from files, with errors that name the file and what was expected in it."""
 
 from __future__ import annotations
 
@@ -16,12 +16,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import IrError, LoadError, MissingFileError, Program, parse
+from tx8ir.core import LoadError, MissingFileError
 from tx8ir.core.files import regular_size
-from tx8ir.frontends import onnx
 from tx8ir.signature import InputError, Signature
 
-_TEXT_SUFFIXES = (".mlir", ".txt")
 _MAX_RANK: Final = 64
 _DEFLATE_RATIO: Final = 1100
 """No deflated byte stands for more; what claims more is made to exhaust memory."""
@@ -33,25 +31,6 @@ _NOT_AN_ARCHIVE: Final = (
 )  # fmt: skip
 # What Python's parser raises about the header of an array, which is a Python literal of at most 10,000 characters.
 _NO_HEADER: Final = (SyntaxError, tokenize.TokenError, RecursionError, MemoryError)
-
-
-def is_text(path: Path) -> bool:
-    """Whether a file is IR text, by its name."""
-    return path.suffix in _TEXT_SUFFIXES and not path.is_dir()
-
-
-def load_program(path: Path) -> Program:
-    """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), or else an ONNX model.
-
-    Raises `IrError`: `LoadError` when the file cannot be read at all, others when its content is something else.
-    """
-    if path.is_dir():
-        return Program.load(path)
-    if not path.exists():
-        raise IrError(f"no such file: {path}")
-    if path.suffix in _TEXT_SUFFIXES:
-        return parse(path)
-    return onnx.load(path)
 
 
 @attrs.frozen

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 
 from tx8ir.cli.console import StageProgress, console, user_errors
-from tx8ir.cli.data import load_program
 from tx8ir.cli.options import compile_options
 from tx8ir.executable import Executable
 from tx8ir.explorer import Exploration, explore
+from tx8ir.frontends.files import load
 from tx8ir.reports import format_bytes
 from tx8ir.target.chip import Target
 
@@ -28,7 +28,7 @@ def write_exploration(
             found = explore(Executable.load(model), title=name)
         else:
             options = compile_options(dtype, opt)
-            found = explore(load_program(model), target, options, title=name, progress=progress)
+            found = explore(load(model), target, options, title=name, progress=progress)
         with progress.stage("write"):
             size = found.save(output).stat().st_size
         console().print(f"{output}: {format_bytes(size)}; open it in a browser, it loads nothing from a network")

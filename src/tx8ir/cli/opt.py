@@ -13,11 +13,11 @@ import attrs
 import typer
 
 from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
-from tx8ir.cli.data import is_text, load_program
 from tx8ir.cli.diagnostics import diagnostic
 from tx8ir.core import IrError, Operation, Program, default_context, print_op
 from tx8ir.core.program import read_text
 from tx8ir.core.text.parser import parse_op
+from tx8ir.frontends.files import is_text, load
 from tx8ir.interpreter import EvaluationError
 from tx8ir.passes import (
     Instrumentation,
@@ -210,7 +210,7 @@ def _read(file: str, *, split_pieces: bool, errors: Errors) -> Sequence[Piece | 
     if file != "-" and not is_text(Path(file)):
         if split_pieces:
             raise InputError(f"--split-input-file is for IR text; {file} is none")
-        return [load_program(Path(file))]
+        return [load(Path(file))]
     if file == "-":
         name, text = "<stdin>", sys.stdin.read()
     else:

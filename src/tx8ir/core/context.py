@@ -110,6 +110,11 @@ class Dialect:
                 found[mnemonic] = op_class
         return found
 
+    def redefines(self, other: Dialect) -> bool:
+        """Whether both have operations of the same names that classes of the same names in the same modules define."""
+        shared = self.ops.keys() & other.ops.keys()
+        return bool(shared) and all(_place(self.ops[name]) == _place(other.ops[name]) for name in shared)
+
     def __getattr__(self, name: str) -> type[Operation]:
         found = self.__dict__.get("ops", {}).get(f"{self.__dict__.get('name')}.{name}")
         if found is None:
@@ -144,6 +149,15 @@ def ops_of(*modules: ModuleType) -> list[type[Operation]]:
     ]
 
 
+def _place(op_class: type[Operation]) -> tuple[str, str]:
+    return op_class.__module__, op_class.__qualname__
+
+
+def _defined_by(dialect: Dialect) -> str:
+    modules = sorted({op_class.__module__ for op_class in dialect.ops.values()})
+    return f"operations of {', '.join(modules)}" if modules else "no operations"
+
+
 class UnregisteredOp(Operation):
     """An operation of a dialect that is not loaded. It has any operands, results, attributes and regions."""
 
@@ -168,12 +182,15 @@ class IrContext:
     def register(self, dialect: Dialect, keywords: Mapping[str, str] | None = None) -> Dialect:
         """Make a dialect known. Raises IrError when another one has its name.
 
+        One that the same source defines takes the place of the earlier one: a notebook's cell that runs again, a module
+        that is reloaded. Operations made before keep their classes.
+
         Args:
             keywords: short spellings of its operations (`module` for `builtin.module`).
         """
         known = self._dialects.get(dialect.name)
-        if known is not None and known is not dialect:
-            raise IrError(f"a dialect {dialect.name!r} is registered already")
+        if known is not None and known is not dialect and not dialect.redefines(known):
+            raise IrError(f"a dialect {dialect.name!r} is registered already, with {_defined_by(known)}")
         self._lazy.pop(dialect.name, None)
         self._dialects[dialect.name] = dialect
         self.keywords.update(keywords or {})

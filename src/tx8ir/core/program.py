@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -29,6 +31,8 @@ from .weights.store import WeightStore
 
 GRAPH_FILE: Final = "graph.mlir"
 WEIGHTS_FILE: Final = "weights.safetensors"
+_PATH: Final = re.compile(r"[\w.~/\\:-]*\.(mlir|txt|onnx)")
+"""What stands for a file where a text is expected: nothing that it could be in a text."""
 
 
 class Program(Displayable):
@@ -75,6 +79,22 @@ class Program(Displayable):
             raise IrError("the module has no region, expected 1", self.module)
         return self.module.regions[0].block
 
+    def __getitem__(self, name: str) -> Any:
+        """The function called `name`: `program["main"]`. Raises IrError listing the functions when there is none."""
+        if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
+            raise IrError(f"a program is asked for a function by its name, as program['main'], not by {name!r}")
+        return self.function(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._symbols()
+
+    def __iter__(self) -> Iterator[Operation]:
+        """The operations of the module: the functions, usually. `program.module.walk()` gives those inside, too."""
+        return iter(self.body)
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._symbols())
+
     @property
     def main(self) -> Any:
         """The function called main. Raises IrError when there is none."""
@@ -82,14 +102,15 @@ class Program(Displayable):
 
     def function(self, name: str) -> Any:
         """The operation whose symbol is `name`. Raises IrError listing the symbols when there is none."""
-        names: list[str] = []
-        for op in self.body:
-            symbol = op.attributes.get("sym_name")
-            if isinstance(symbol, StrAttr):
-                if symbol.value == name:
-                    return op
-                names.append(symbol.value)
-        raise IrError(f"the program has no function {name!r}; it has: {', '.join(names) or 'none'}")
+        symbols = self._symbols()
+        if name not in symbols:
+            raise IrError(f"the program has no function {name!r}; it has: {', '.join(symbols) or 'none'}")
+        return symbols[name]
+
+    def _symbols(self) -> dict[str, Operation]:
+        """The operations of the module that have a symbol, by that; of two with one name the first."""
+        named = {op: op.attributes.get("sym_name") for op in reversed(self.body)}
+        return {name.value: op for op, name in reversed(named.items()) if isinstance(name, StrAttr)}
 
     @property
     def inputs(self) -> dict[str, Type]:
@@ -141,6 +162,16 @@ class Program(Displayable):
             if name in store:
                 store[name].is_mutable = True
         return Program(self.module.clone(), store)
+
+    def __copy__(self) -> Program:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Program:
+        return Program(self.module.clone(), deepcopy(self._weights, memo))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled as its text, with locations, and its variables with their data."""
+        return _unpickle, (print_op(self.module, locations=True), self._weights)
 
     # -- parameters -----------------------------------------------------------------------------------------------
 
@@ -274,6 +305,10 @@ def _fits(stored: RankedTensor, declared: RankedTensor) -> bool:
     )
 
 
+def _unpickle(text: str, weights: WeightStore) -> Program:
+    return Program(parse_op(text, context=default_context(), allow_unregistered=True), weights)
+
+
 def parse(
     source: str | os.PathLike[str],
     *,
@@ -284,7 +319,8 @@ def parse(
 ) -> Program:
     """The program in a text or, when `source` is a path, in a file.
 
-    A `str` without a newline that names an existing file is taken for a path. The program is not verified.
+    A `str` without a newline that names an existing file, or ends as one does (`.mlir`), is taken for a path. The
+    program is not verified.
 
     Args:
         context: the dialects that are known; by default those of the default context.
@@ -297,7 +333,7 @@ def parse(
         ParseError: the text is not IR. MissingFileError, LoadError: the file is not there, or cannot be read.
     """
     file = "<text>"
-    if not isinstance(source, str) or ("\n" not in source and len(source) < 4096 and os.path.isfile(source)):
+    if not isinstance(source, str) or _PATH.fullmatch(source) or (_is_short(source) and os.path.isfile(source)):
         file = os.fspath(source)
         text = read_text(file)
     else:
@@ -316,6 +352,10 @@ def parse(
     region = _one_block()
     region.block.append(op)
     return Program(_module_class(ctx).create(regions=[region], location=without_comments(op.location)))
+
+
+def _is_short(text: str) -> bool:
+    return "\n" not in text and len(text) < 4096
 
 
 def read_text(file: str | os.PathLike[str]) -> str:

@@ -1,21 +1,19 @@
-"""Front ends: one folder per source format, each an optional extra, imported when it is first used.
+"""Front ends: where programs come from. Each is imported when it is first used.
 
-`tx8ir.frontends.onnx.load("model.onnx")` needs `pip install tx8ir[onnx]`; importing `tx8ir.frontends` needs nothing.
+- `python`: Python functions of arrays, traced (`tx8ir.function`, `tx8ir.jit`)
+- `onnx`: `tx8ir.frontends.onnx.load("model.onnx")`, which needs the extra `onnx`
+- `files`: `tx8ir.load`, a program from any of the files that hold one
 """
 
 from __future__ import annotations
 
-import importlib
-from types import ModuleType
+from typing import TYPE_CHECKING
 
-_FRONTENDS = ("onnx",)
+from tx8ir.support.lazy_names import lazy_names
 
+if TYPE_CHECKING:
+    from . import files as files
+    from . import onnx as onnx
+    from . import python as python
 
-def __getattr__(name: str) -> ModuleType:
-    if name in _FRONTENDS:
-        return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}; front ends are {', '.join(_FRONTENDS)}")
-
-
-def __dir__() -> list[str]:
-    return list(_FRONTENDS)
+__getattr__, __dir__ = lazy_names(__name__, modules=("files", "onnx", "python"))

@@ -17,7 +17,7 @@ import attrs
 
 from tx8ir.core import Program
 
-from .base import Pass
+from .base import Pass, PassError
 from .executor import Instrumentation, OnStage, PassExecutor, StageReport
 from .instrumentation import VerifyEach
 from .snapshot import Snapshot
@@ -57,7 +57,21 @@ class PipelineReport:
 
 
 def _as_passes(passes: object) -> tuple[Pass, ...]:
-    return tuple(cast("Iterable[Pass]", passes))
+    """The passes of a pipeline. Raises `PassError` for what is none, the text of a pipeline above all."""
+    if isinstance(passes, str):
+        raise PassError(f"PassManager takes passes; a text is read by PassManager.parse({passes!r})")
+    if isinstance(passes, Pass):
+        raise PassError(f"PassManager takes a sequence of passes: PassManager([{passes}])")
+    found = tuple(cast("Iterable[object]", passes))
+    for one in found:
+        if isinstance(one, str):
+            text = ",".join(map(str, found))
+            raise PassError(f"PassManager takes passes, not {one!r}: names are read by PassManager.parse({text!r})")
+        if isinstance(one, type) and issubclass(one, Pass):
+            raise PassError(f"PassManager takes passes, not their class {one.__name__}: {one.__name__}() is one")
+        if not isinstance(one, Pass):
+            raise PassError(f"PassManager takes passes, not {one!r}")
+    return cast("tuple[Pass, ...]", found)
 
 
 @attrs.frozen

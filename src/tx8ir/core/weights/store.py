@@ -160,6 +160,12 @@ class Variable:
         """Return another variable that shares the data."""
         return Variable(self.type, self.data, self.is_mutable, self.alignment)
 
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled with its data, wherever that is."""
+        return Variable, (self.type, np.array(self.numpy()), self.is_mutable, self.alignment)
+
     def __repr__(self) -> str:
         mutable = ", is_mutable=True" if self.is_mutable else ""
         return f"Variable({self.type}, {_data_source(self.data)}{mutable})"
@@ -269,6 +275,12 @@ class WeightStore(MutableMapping[str, Variable]):
     def copy(self) -> WeightStore:
         """Return a shallow copy: new variables (so that types and flags are its own) that share the data."""
         return WeightStore({name: variable.copy() for name, variable in self._variables.items()})
+
+    __copy__ = copy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without the programs that are attached: each attaches itself."""
+        return WeightStore, (self._variables,)
 
     def unique_name(self, stem: str) -> str:
         """Return `stem` if it is free, else the first free `stem_1`, `stem_2`, …; amortised O(1)."""

@@ -23,6 +23,12 @@ Groce et al., ISSTA 2012). And their steps look back: they repeat operations, ch
 
 from __future__ import annotations
 
+try:
+    import hypothesis as _hypothesis
+except ImportError as error:
+    message = "drawing programs needs the package 'hypothesis': pip install 'tx8ir[test]'"
+    raise ImportError(message, name="hypothesis") from error
+
 from .features import ELEMENTS, EVERYTHING, LARGEST, LOWERABLE, NUMBERS, SHAPES, TRIPS, VALUES, Features
 from .strategy import Level, tensor_programs
 from .writer import Writer, WriterStep, ranked
@@ -43,3 +49,5 @@ __all__ = [
     "VALUES",
     "Writer",
 ]
+
+del _hypothesis

@@ -1,0 +1,36 @@
+"""Programs from files, by what the files are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final
+
+from tx8ir.core import MissingFileError, Program, parse
+
+TEXT_SUFFIXES: Final = (".mlir", ".txt")
+
+
+def is_text(path: Path) -> bool:
+    """Whether a file is IR text, by its name."""
+    return path.suffix in TEXT_SUFFIXES and not path.is_dir()
+
+
+def load(path: str | os.PathLike[str]) -> Program:
+    """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), or else an ONNX model.
+
+    Raises:
+        IrError: `MissingFileError` when there is nothing, `LoadError` when the file cannot be read at all, others when
+            its content is something else.
+        ImportError: it is an ONNX model, and the extra `onnx` is not installed.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return Program.load(path)
+    if not path.exists():
+        raise MissingFileError(path, "an ONNX model, IR text or a saved program", "nothing there")
+    if is_text(path):
+        return parse(path)
+    from . import onnx  # here, because texts need no extra
+
+    return onnx.load(path)
