@@ -166,7 +166,10 @@ def test_an_executable_is_pickled_and_copied(add_relu: Executable) -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda p: tx8ir.compile(str(p)), "compile takes a Program, not 'module .*': tx8ir.load reads a file, tx8ir.parse"),
+        (
+            lambda p: tx8ir.compile(str(p)),
+            "compile takes a Program, not 'module .*': tx8ir.load reads a file, tx8ir.parse",
+        ),
         (lambda p: tx8ir.compile("model.onnx"), "compile takes a Program, not 'model.onnx': tx8ir.load reads a file"),
         (lambda p: tx8ir.compile(p.module), "compile takes a Program, not <ModuleOp .*>: Program.module. is one"),
         (

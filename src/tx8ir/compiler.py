@@ -228,6 +228,8 @@ def compile(
 def _check_arguments(program: Any, target: object, options: object) -> None:
     """Raises `TypeError` for what people give instead: a text, a path, a module, a format."""
     if not isinstance(program, Program):
+        quoted = repr(program)
+        given = quoted if len(quoted) <= _SHOWN else str(program.__class__.__name__)
         hint = ""
         if isinstance(program, (str, os.PathLike)):
             hint = ": tx8ir.load reads a file, tx8ir.parse a text"
@@ -235,7 +237,6 @@ def _check_arguments(program: Any, target: object, options: object) -> None:
             hint = ": Program(module) is one"
         elif callable(program):
             hint = ": tx8ir.jit compiles a Python function"
-        given = shown if len(shown := repr(program)) <= _SHOWN else type(program).__name__
         raise TypeError(f"compile takes a Program, not {given}{hint}")
     if target is not None and not isinstance(target, Target):
         raise TypeError(f"target is a tx8ir.target.chip.Target, not {target!r}; options go by name: options=...")
