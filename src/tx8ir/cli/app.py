@@ -13,6 +13,7 @@ import typer
 from rich.text import Text
 
 from tx8ir.backend.set_target import target_with
+from tx8ir.cli import cases
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import read_data, write_data
 from tx8ir.cli.explore import Output, Title, write_exploration
@@ -221,6 +222,7 @@ def explore_command(
 
 app.command("opt")(opt_command)
 app.command("fuzz")(fuzz)
+app.add_typer(cases.app, name="cases")
 
 
 def _target(profile: ProfileOption | None) -> Target | None:

@@ -6,6 +6,7 @@
 - `first_divergence`: the first value that the chip holds otherwise than the interpreter, and the instruction.
 - `Inspector`: a debugger that shows values of the graph by their names, from SPM or DDR.
 - `programs`: Hypothesis strategies for tensor programs that can be evaluated (needs the extra `test`).
+- `cases.operations`: cases of operations with data and answers, computed here and on other hardware.
 - `cases.small_scope`: all small programs, of one and two operations, from the samples of operations.
 - `prove`: is a rewrite rule of element-wise operations right for all numbers, in each rounding mode?
 """

@@ -175,9 +175,8 @@ def check_outputs(
     for name in ports:
         rounded, element = own[name]
         kept[name] = np.isfinite(_distances(rounded, exact[name]))
-        bounds[name] = _bound(exact[name][kept[name]], rounded[kept[name]], element)
-        wanted, got = exact[name][kept[name]], outputs[name][kept[name]]
-        checks.append(_compare(name, "interpreter fp64", str(element), wanted, got, bounds[name]))
+        checks.append(compare_output(name, element, exact[name], rounded, outputs[name]))
+        bounds[name] = checks[-1].bound
     for label, reference in (references or {}).items():
         for name, array in reference.items():
             if name not in ports or array.shape != exact[name].shape:
@@ -199,7 +198,7 @@ def _rounded(
     in.
     """
     lowered = lower(program, options, through="lower-to-tx8be")
-    _return_tensors(lowered)
+    return_tensors(lowered)
     signature = Signature.of(lowered)
     elements = {port.name: ScalarType.of(port.element) for port in signature.inputs}
     feeds = prepare_inputs(Signature.of(program), inputs, elements)
@@ -210,7 +209,7 @@ def _rounded(
     return rounded
 
 
-def _return_tensors(lowered: Program) -> None:
+def return_tensors(lowered: Program) -> None:
     """Makes `main` of a backend graph return its outputs one by one, where ``tx8be.Output`` has them in a tuple."""
     main = lowered.main
     returned = main.body.block.terminator
@@ -224,6 +223,15 @@ def _return_tensors(lowered: Program) -> None:
             inputs = main.function_type.inputs
             main.set_attribute("function_type", FunctionType(inputs, tuple(value.type for value in values)))
             return
+
+
+def compare_output(
+    name: str, element: ScalarType, exact: NDArray[Any], rounded: NDArray[Any], output: NDArray[Any]
+) -> OutputCheck:
+    """Compares an output that was computed in `element` with the interpreter's answers in fp64 and in that format."""
+    kept = np.isfinite(_distances(rounded, exact))
+    bound = _bound(exact[kept], rounded[kept], element)
+    return _compare(name, "interpreter fp64", str(element), exact[kept], output[kept], bound)
 
 
 def _bound(exact: NDArray[Any], rounded: NDArray[Any], element: ScalarType) -> float:
