@@ -208,6 +208,7 @@ def test_svg(program):
     if shutil.which("dot") is None:
         pytest.skip("Graphviz is not installed")
     picture = svg(program)
+    assert picture._repr_svg_() == picture
     assert picture.lstrip().startswith("<?xml")
     assert "pd.relu" in picture
     assert dot(program)._repr_mimebundle_()["image/svg+xml"] == picture

@@ -68,9 +68,18 @@ def dot(program: Program | Operation, *, max_operations: int = 1000) -> Dataflow
     return DataflowGraph(_Writer(max_operations).write(root))
 
 
-def svg(program: Program | Operation, *, max_operations: int = 1000) -> str:
+class SvgPicture(str):
+    """An SVG document. Notebooks show the picture."""
+
+    __slots__ = ()
+
+    def _repr_svg_(self) -> str:
+        return str(self)
+
+
+def svg(program: Program | Operation, *, max_operations: int = 1000) -> SvgPicture:
     """The picture of `dot(program)` as an SVG document. Raises IrError when Graphviz is missing."""
-    return dot(program, max_operations=max_operations).svg()
+    return SvgPicture(dot(program, max_operations=max_operations).svg())
 
 
 class _Writer:

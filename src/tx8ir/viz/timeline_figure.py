@@ -1,16 +1,20 @@
-"""A simulated run as a picture: one row per engine of each tile, one bar per instruction."""
+"""A simulated run as a picture: one row per engine of each tile, one bar per execution."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
+from tx8ir.core import IrError
 from tx8ir.sim import SimReport
 
-if TYPE_CHECKING:
+try:
     from matplotlib.figure import Figure
+except ImportError:
+    raise IrError("pictures of runs need the package matplotlib: pip install 'tx8ir[viz]'") from None
 
-_COLOURS = {
+_COLOURS: Final = {
     "CT": "tab:orange",
     "NE": "tab:green",
     "RDMA": "tab:blue",
@@ -19,22 +23,33 @@ _COLOURS = {
     "DTE": "tab:red",
     "SCALAR": "tab:gray",
 }
+_EDGE_POINTS: Final = 0.6
+"""Edges have the colour of their bar, so that a bar is at least so wide however short its time."""
 
 
-def timeline(report: SimReport, tiles: Sequence[int] = (0,)) -> Figure:
+class TimelineFigure(Figure):
+    """A figure of matplotlib that notebooks show, whatever backend is set."""
+
+    def _repr_png_(self) -> bytes:
+        out = io.BytesIO()
+        self.savefig(out, format="png", dpi=110)
+        return out.getvalue()
+
+
+def timeline(report: SimReport, tiles: Sequence[int] = (0,)) -> TimelineFigure:
     """Draw what the engines of some tiles did when, in microseconds (needs the extra `viz`).
+
+    Every execution is seen at every zoom: the shortest ones are lines in the colour of their engine.
 
     Raises:
         ValueError: the target has no such tile, or the program is too long for single executions to be kept.
     """
-    from matplotlib.figure import Figure
-
     unknown = [tile for tile in tiles if not 0 <= tile < report.target.tiles]
     if unknown:
         raise ValueError(f"there is no tile {unknown[0]}; the target has {report.target.tiles}")
     used = [e for n, e in enumerate(report.engines) if report.busy[n, list(tiles)].any()]
     rows = [(tile, engine) for tile in tiles for engine in used]
-    figure = Figure(figsize=(12, 0.6 + 0.28 * max(len(rows), 1)), layout="constrained")
+    figure = TimelineFigure(figsize=(12, 0.6 + 0.28 * max(len(rows), 1)), layout="constrained")
     axes: Any = figure.subplots()  # matplotlib's own types are partial
     for row, (tile, engine) in enumerate(rows):
         bars = [
@@ -42,7 +57,8 @@ def timeline(report: SimReport, tiles: Sequence[int] = (0,)) -> Figure:
             for event in report.events
             if event.item.engine is not None and event.item.engine.value == engine and tile in event.tiles
         ]
-        axes.broken_barh(bars, (row - 0.4, 0.8), facecolors=_COLOURS.get(engine, "tab:gray"), edgecolor="white")
+        colour = _COLOURS.get(engine, "tab:gray")
+        axes.broken_barh(bars, (row - 0.4, 0.8), facecolors=colour, edgecolors=colour, linewidth=_EDGE_POINTS)
     axes.set_yticks(range(len(rows)), [f"{tile} {engine}" for tile, engine in rows])
     axes.invert_yaxis()
     axes.set_xlim(0, max(report.microseconds, 1e-3))
