@@ -12,7 +12,15 @@ const CAUSE_HUE = {
 
 export const isDark = () => document.documentElement.dataset.theme === "dark";
 
-export function css(name) { return getComputedStyle(document.documentElement).getPropertyValue(name).trim(); }
+const styles = new Map(); // asking the browser costs more than drawing a box
+
+/** A variable of the style sheet in the current theme. */
+export function css(name) {
+  const key = `${document.documentElement.dataset.theme} ${name}`;
+  let value = styles.get(key);
+  if (value === undefined) styles.set(key, (value = getComputedStyle(document.documentElement).getPropertyValue(name).trim()));
+  return value;
+}
 
 const oklch = (l, c, hue, alpha = 1) => `oklch(${l} ${c} ${hue.toFixed(1)}${alpha === 1 ? "" : ` / ${alpha}`})`;
 

@@ -8,6 +8,7 @@ import { hideTooltip, showTooltip } from "explorer/tooltip";
 import { fitText, Viewport } from "explorer/viewport";
 
 const OPEN_AT_FIRST = 70;
+const FLAT = 0.18; // below this one they are plain
 const READABLE = 0.42; // below this scale boxes carry no text
 
 export function graphView(panel, store, palette) {
@@ -136,6 +137,12 @@ export function graphView(panel, store, palette) {
       c.fillStyle = colours.node;
       c.strokeStyle = colours.line;
       for (const offset of [6, 3]) { c.beginPath(); c.roundRect(x + offset, y + offset, width, height, 7); c.fill(); c.stroke(); }
+    }
+    if (scale < FLAT && !linked) {
+      c.fillStyle = tint;
+      c.fillRect(x, y, width, height);
+      c.globalAlpha = 1;
+      return;
     }
     c.fillStyle = scale < READABLE ? tint : colours.node;
     c.strokeStyle = linked ? colours.accent : hovered === node ? colours.soft : colours.line;

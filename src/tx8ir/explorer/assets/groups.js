@@ -3,6 +3,8 @@
 import { h } from "explorer/dom";
 import { bytes, count, time } from "explorer/format";
 
+const SHOWN = 300;
+
 /** What the instructions of each group cost: elapsed cycles, busy cycles by engine, operations and DDR bytes. */
 export function groupCosts({ run }) {
   const costs = new Map();
@@ -32,6 +34,7 @@ export function groupsView(body, store, palette) {
   const rows = data.groups.map((group) => ({ group, cost: costs.get(group.id) ?? { cycles: 0, engines: {}, instructions: 0, moved: 0 } }));
   const most = Math.max(1, ...rows.map(({ cost }) => cost.cycles));
   const open = new Set();
+  let limit = SHOWN;
   let sort = { by: "order", down: false };
   const fact = (name) => ({ group }) => group.facts[name] ?? "";
   const columns = [
@@ -47,6 +50,7 @@ export function groupsView(body, store, palette) {
   ];
 
   function engines(cost) {
+    if (!cost.cycles) return h("i");
     const total = Object.values(cost.engines).reduce((a, b) => a + b, 0) || 1;
     return h("div.stack", { title: Object.entries(cost.engines).map(([e, n]) => `${e}: ${count(n)} busy cycles of all tiles`).join("\n"), style: { width: `${Math.max(3, cost.cycles / most * 100)}%` } },
       ...Object.entries(cost.engines).map(([engine, n]) => h("i", { style: { width: `${n / total * 100}%`, background: palette.engine(engine) } })));
@@ -59,10 +63,12 @@ export function groupsView(body, store, palette) {
   function show() {
     if (!rows.length) { scroller.replaceChildren(h("div.empty", {}, "No groups were recorded.")); return; }
     const key = columns.find(([name]) => name === sort.by)?.[1];
-    const shown = key ? [...rows].sort((a, b) => compare(key(a), key(b)) * (sort.down ? -1 : 1)) : rows;
+    const sorted = key ? [...rows].sort((a, b) => compare(key(a), key(b)) * (sort.down ? -1 : 1)) : rows;
+    const shown = sorted.slice(0, limit);
     const headings = columns.map(([name, , , kind]) => h(`th${kind === true ? ".num" : ""}`, { "aria-sort": sort.by === name ? (sort.down ? "descending" : "ascending") : "none", onclick: () => { sort = { by: name, down: sort.by === name ? !sort.down : name !== "group" && name !== "computes" }; show(); } }, name));
     scroller.replaceChildren(h("table.groups", {}, h("thead", {}, h("tr", {}, ...headings)),
-      h("tbody", {}, ...shown.flatMap((row) => [line(row), open.has(row.group.id) ? more(row) : null]))));
+      h("tbody", {}, ...shown.flatMap((row) => [line(row), open.has(row.group.id) ? more(row) : null]))),
+      sorted.length > limit ? h("button", { style: { margin: "10px" }, onclick: () => { limit = Infinity; show(); } }, `Show all ${count(sorted.length)}`) : "");
     used();
   }
 

@@ -73,6 +73,7 @@ function tabs(panel, store, palette, views) {
 function controls(store, showTab) {
   const by = document.getElementById("colour-by");
   by.value = store.colourBy;
+  store.on("colour", () => { by.value = store.colourBy; });
   by.addEventListener("change", () => store.setColourBy(by.value));
   document.getElementById("theme").addEventListener("click", () => window.explorer.setTheme(document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => window.explorer.setTheme(localTheme()));

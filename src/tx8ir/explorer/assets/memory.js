@@ -22,7 +22,8 @@ export function memoryView(body, store, palette, kind) {
 
   let axis = "steps", values = [], moments = [], addresses = null, used = [], x0 = 0, scale = 1, extent = 1, hovered = null;
   const view = new Viewport(stage, draw);
-  view.onresize = (first) => { if (first) load(); else place(); };
+  view.onresize = (first) => { if (first) load(); else { place(); if (untouched) fitAll(); } };
+  let untouched = true;
 
   function load() {
     axisChoice.querySelectorAll("button").forEach((b) => b.classList.toggle("on", b.dataset.axis === axis));
@@ -38,7 +39,7 @@ export function memoryView(body, store, palette, kind) {
   }
 
   function place() { addresses = values.length ? addressAxis(values, view.height - AXIS - CHART - 10, isSpm ? 18 : 12) : null; }
-  function fitAll() { x0 = 0; scale = (view.width - LEFT - 10) / extent; }
+  function fitAll() { untouched = true; x0 = 0; scale = (view.width - LEFT - 10) / extent; }
 
   function position(t) {
     if (axis === "time") return t;
@@ -74,16 +75,22 @@ export function memoryView(body, store, palette, kind) {
     c.rect(LEFT, 0, width - LEFT, height);
     c.clip();
     drawOccupancy(c, colours);
+    const taken = new Set(); // small boxes at one pixel are drawn once
     for (const v of values) {
       const [x, y, w, h_] = box(v);
       if (x > width || x + w < LEFT) continue;
       const lit = !some || linked(v);
+      if (w < 2) {
+        const cell = (x | 0) * 65536 + (y | 0) * 2 + (lit ? 1 : 0);
+        if (taken.has(cell)) continue;
+        taken.add(cell);
+      }
       c.globalAlpha = lit ? 0.92 : 0.2;
       c.fillStyle = colour(v);
       if (v.segment && v.segment.kind !== "scratch") c.globalAlpha *= 0.55;
       const [gapX, gapY] = [w > 4 ? 1 : 0, h_ > 4 ? 0.75 : 0];
       c.beginPath();
-      c.roundRect(x, y, w - gapX, h_ - gapY, Math.min(2.5, h_ / 3));
+      if (w > 4) c.roundRect(x, y, w - gapX, h_ - gapY, Math.min(2.5, h_ / 3)); else c.rect(x, y, w, h_ - gapY);
       c.fill();
       if (v === hovered || (some && lit)) {
         c.globalAlpha = 1;
@@ -114,7 +121,13 @@ export function memoryView(body, store, palette, kind) {
     c.beginPath();
     c.moveTo(LEFT, y(0));
     let last = 0;
-    for (const [t, n] of used) { const x = xOf(position(t)); c.lineTo(x, y(last)); c.lineTo(x, y(n)); last = n; }
+    let lastX = -1;
+    for (const [t, n] of used) {
+      const x = xOf(position(t));
+      if (x - lastX > 0.5) { c.lineTo(x, y(last)); lastX = x; }
+      if (n > last || x - lastX === 0) c.lineTo(x, y(n));
+      last = n;
+    }
     c.lineTo(xOf(extent), y(0));
     c.fillStyle = colours.accent;
     c.globalAlpha = 0.25;
@@ -125,6 +138,8 @@ export function memoryView(body, store, palette, kind) {
   function label(v) {
     if (v.segment && v.instruction < 0) return v.segment.name;
     const i = run.instructions[v.instruction];
+    const loaded = isSpm ? store.loadedBy(v.instruction) : null;
+    if (loaded) return loaded.name;
     return i.source.replace(/^group \d+ /, "") || i.name;
   }
 
@@ -138,12 +153,13 @@ export function memoryView(body, store, palette, kind) {
 
   view.gestures({
     zoom(factor, x) {
+      untouched = false;
       const p = x0 + (x - LEFT) / scale;
       scale = Math.max((view.width - LEFT) / extent / 1.5, Math.min(axis === "time" ? 20 : 400, scale * factor));
       x0 = p - (x - LEFT) / scale;
       clamp();
     },
-    pan(dx) { x0 -= dx / scale; clamp(); },
+    pan(dx) { untouched = false; x0 -= dx / scale; clamp(); },
     hover(x, y, event) {
       const v = x > LEFT && addresses ? at(x, y) : null;
       view.canvas.style.cursor = v ? "pointer" : "default";

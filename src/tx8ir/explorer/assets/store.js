@@ -37,6 +37,15 @@ export class Store extends EventTarget {
     this.critical = new Set(run.critical);
   }
 
+  /** The constant or input that an instruction brings from DDR. */
+  loadedBy(i) {
+    const span = this.run.instructions[i].spans.find((s) => s.ddr && !s.writes);
+    if (!span) return null;
+    const at = span.low[0];
+    const segment = this.run.segments.find((s) => s.address <= at && at < s.address + s.size);
+    return segment && (segment.kind === "const" || segment.kind === "input") ? segment : null;
+  }
+
   get microseconds() { return this.run.cycles / this.run.cycles_per_second * 1e6; }
 
   /** Groups of an instruction's code as the source operations they stand for, and so on: everything linked to a thing. */

@@ -30,15 +30,17 @@ export function timelineView(panel, store, palette) {
   let top = AXIS + OVERVIEW + PATH;
   let rows = all, layout = [], contentHeight = 0, rowHeight = 12;
   let t0 = 0, scale = 1, scroll = 0; // cycles at the left, pixels per cycle, pixels scrolled
-  let hovered = -1;
+  let hovered = -1, hoveredTile = -1;
   const view = new Viewport(stage, draw);
-  view.onresize = (first) => { if (first) { place(); fitAll(); } else { place(); clamp(); } };
+  view.onresize = (first) => { if (first) { place(); fitAll(); } else { place(); if (untouched) fitAll(); clamp(); } };
+  let untouched = true;
 
   function choose(which) {
     if (which === "all") rows = all;
     else if (which === "distinct") rows = distinct(all, data.machine.tiles);
     else rows = all.filter((row) => row.tile === +which);
     scroll = 0;
+    collectLit();
     place();
     view.redraw();
   }
@@ -57,7 +59,7 @@ export function timelineView(panel, store, palette) {
     contentHeight = y + 4;
   }
 
-  function fitAll() { t0 = 0; scale = (view.width - LABEL - 8) / Math.max(1, run.cycles); }
+  function fitAll() { untouched = true; t0 = 0; scale = (view.width - LABEL - 8) / Math.max(1, run.cycles); }
 
   function clamp() {
     scroll = Math.max(0, Math.min(scroll, contentHeight - (view.height - top)));
@@ -95,40 +97,65 @@ export function timelineView(panel, store, palette) {
     drawAxis(c, width, lines, colours);
   }
 
-  /** Executions in sight. Of those thinner than a pixel, one for each pixel is drawn: at every zoom something shows. */
+  /**
+   * Executions in sight. Of those thinner than a pixel one for each pixel is drawn, and the search goes on behind that
+   * pixel: at every zoom something shows, and a frame costs as much as it has pixels. What is selected comes on top.
+   */
   let drawn = 0; // in the last frame
   function drawEvents(c, row, y, from, to, some, colours) {
     const list = row.events;
-    const inset = rowHeight > 12 ? 1.5 : 0.5;
-    const [boxY, boxH] = [y + inset, rowHeight - 2 * inset];
-    let lastPixel = -1, lastLit = false;
     c.font = `10.5px ${css("--sans")}`;
     c.textBaseline = "middle";
-    for (let n = firstAfter(row.ends, from); n < list.length; n++) {
-      const e = list[n];
-      if (start[e] > to) break;
-      const lit = !some || store.selection.instructions.has(instruction[e]);
-      const x0 = Math.max(LABEL - 2, xOf(start[e]));
-      const x1 = Math.min(view.width + 2, xOf(end[e]));
-      const w = Math.max(1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0));
-      const pixel = x0 | 0;
-      if (w <= 1 && pixel === lastPixel && (lastLit || !lit)) continue;
-      [lastPixel, lastLit] = [pixel, lit];
-      drawn += 1;
-      c.globalAlpha = lit ? 1 : 0.28;
-      c.fillStyle = palette.instruction(instruction[e]);
-      if (w > 5 && boxH > 7) { c.beginPath(); c.roundRect(x0, boxY, w, boxH, 2); c.fill(); } else c.fillRect(x0, boxY, w, boxH);
-      if (e === hovered || (some && lit && store.selection.kind === "event" && store.selection.id === e)) {
-        c.strokeStyle = colours.text;
-        c.lineWidth = 1.5;
-        c.strokeRect(x0, boxY, w, boxH);
-      }
-      if (w > 26 && boxH >= 9) {
-        c.fillStyle = "oklch(0.2 0.02 260)";
-        c.fillText(fitText(c, name(instruction[e]), w - 8), x0 + 4, boxY + boxH / 2 + 0.5);
-      }
+    c.globalAlpha = some ? 0.28 : 1;
+    for (let n = firstAfter(row.ends, from); n < list.length && start[list[n]] <= to; n++) {
+      const x1 = drawEvent(c, list[n], y, colours, false);
+      if (x1 === null) continue;
+      const next = tOf((x1 | 0) + 1); // where the next pixel begins
+      if (n + 1 < list.length && end[list[n + 1]] < next) n = Math.max(n, firstAfter(row.ends, next) - 1);
     }
     c.globalAlpha = 1;
+    if (some) {
+      let lastPixel = -1;
+      for (const e of row.lit) {
+        if (end[e] < from || start[e] > to) continue;
+        const pixel = xOf(start[e]) | 0;
+        if (pixel === lastPixel && (end[e] - start[e]) * scale < 1) continue;
+        lastPixel = pixel;
+        drawEvent(c, e, y, colours, true);
+      }
+    }
+    if (hovered >= 0 && row.tile === hoveredTile && run.instructions[instruction[hovered]].engine === row.engine) drawEvent(c, hovered, y, colours, true, true);
+  }
+
+  /** One execution; returns where it ends when it is thinner than a pixel, else null. */
+  function drawEvent(c, e, y, colours, lit, outlined = store.selection.kind === "event" && store.selection.id === e) {
+    const inset = rowHeight > 12 ? 1.5 : 0.5;
+    const [boxY, boxH] = [y + inset, rowHeight - 2 * inset];
+    const x0 = Math.max(LABEL - 2, xOf(start[e]));
+    const x1 = Math.min(view.width + 2, xOf(end[e]));
+    const w = Math.max(lit ? 2 : 1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0));
+    drawn += 1;
+    c.fillStyle = palette.instruction(instruction[e]);
+    if (w > 5 && boxH > 7) { c.beginPath(); c.roundRect(x0, boxY, w, boxH, 2); c.fill(); } else c.fillRect(x0, boxY, w, boxH);
+    if (outlined && lit) {
+      c.strokeStyle = colours.text;
+      c.lineWidth = 1.5;
+      c.strokeRect(x0, boxY, w, boxH);
+    }
+    if (w > 26 && boxH >= 9) {
+      c.fillStyle = "oklch(0.2 0.02 260)";
+      c.fillText(fitText(c, name(instruction[e]), w - 8), x0 + 4, boxY + boxH / 2 + 0.5);
+    }
+    return x1 - x0 < 1 ? x1 : null;
+  }
+
+  /** The selected executions of each row. */
+  function collectLit() {
+    for (const row of rows) row.lit = [];
+    if (!store.selection.instructions.size) return;
+    const byPlace = new Map(rows.map((row) => [`${row.tile}/${row.engine}`, row]));
+    for (const i of store.selection.instructions) for (const e of store.eventsOf[i]) for (const tile of run.tile_sets[tiles[e]]) byPlace.get(`${tile}/${run.instructions[i].engine}`)?.lit.push(e);
+    for (const row of rows) row.lit.sort((a, b) => start[a] - start[b]);
   }
 
   const names = new Map();
@@ -152,7 +179,10 @@ export function timelineView(panel, store, palette) {
       const what = run.causes[cause[e]];
       if (!what || what === "engine busy" || start[e] <= began) continue;
       const x0 = Math.max(LABEL, xOf(began)), x1 = xOf(start[e]);
-      if (x1 - x0 < 0.7) { if ((x0 | 0) === lastPixel) continue; lastPixel = x0 | 0; }
+      if (x1 - x0 < 0.7) {
+        if ((x0 | 0) === lastPixel) { n = Math.max(n, firstAfter(row.ends, tOf((x0 | 0) + 1)) - 1); continue; }
+        lastPixel = x0 | 0;
+      }
       c.globalAlpha = some ? 0.3 : 0.7;
       c.fillStyle = causeColour(what);
       c.fillRect(x0, y + (rowHeight - bar) / 2, Math.max(0.7, x1 - x0), bar);
@@ -178,7 +208,7 @@ export function timelineView(panel, store, palette) {
         c.fillRect(xOf(began), y + height / 2 - 1, xOf(start[e]) - xOf(began), 2);
       }
       const x0 = xOf(start[e]), w = Math.max(1, xOf(end[e]) - x0 - 0.75);
-      if (w <= 1 && (x0 | 0) === lastPixel && !lit) continue;
+      if (w <= 1 && (x0 | 0) === lastPixel) continue;
       lastPixel = x0 | 0;
       c.fillStyle = palette.instruction(instruction[e]);
       c.fillRect(x0, y, w, height);
@@ -263,12 +293,14 @@ export function timelineView(panel, store, palette) {
     const i = layout.findIndex((at_) => y >= top + at_ - scroll && y < top + at_ - scroll + rowHeight);
     if (i < 0) return -1;
     const row = rows[i];
+    hoveredTile = row.tile;
     const slack = 2 / scale;
     for (let n = firstAfter(row.ends, tOf(x) - slack); n < row.events.length && start[row.events[n]] <= tOf(x) + slack; n++) return row.events[n];
     return -1;
   }
 
   function zoom(factor, x) {
+    untouched = false;
     const limit = [(view.width - LABEL) / (run.cycles * 1.5), 40];
     const next = Math.max(limit[0], Math.min(limit[1], scale * factor));
     t0 = tOf(x) - (x - LABEL) / next;
@@ -277,7 +309,7 @@ export function timelineView(panel, store, palette) {
     view.redraw();
   }
 
-  function pan(dx, dy) { t0 -= dx / scale; scroll -= dy; clamp(); view.redraw(); }
+  function pan(dx, dy) { if (dx) untouched = false; t0 -= dx / scale; scroll -= dy; clamp(); view.redraw(); }
 
   view.gestures({
     zoom(factor, x, y) {
@@ -321,6 +353,7 @@ export function timelineView(panel, store, palette) {
   function zoomToSelection() {
     const [low, high] = bounds();
     if (low > high) return;
+    untouched = false;
     const margin = Math.max(20, (high - low) * 0.25);
     scale = (view.width - LABEL) / (high - low + 2 * margin);
     t0 = low - margin;
@@ -351,8 +384,9 @@ export function timelineView(panel, store, palette) {
     return button;
   }
 
-  store.on("select", ({ from }) => { if (from !== "timeline") reveal(); view.redraw(); });
+  store.on("select", ({ from }) => { collectLit(); if (from !== "timeline") reveal(); view.redraw(); });
   store.on("colour theme", () => { drawLegend(); view.redraw(); });
+  collectLit();
   drawLegend();
   return { view, choose: (which) => { tileChoice.value = which; choose(which); }, zoomToSelection, positionOf, timeAt: tOf, drawn: () => drawn };
 

@@ -103,5 +103,5 @@ export function fitText(context, text, width) {
     const middle = (low + high + 1) >> 1;
     if (context.measureText(`${text.slice(0, middle)}…`).width <= width) low = middle; else high = middle - 1;
   }
-  return low ? `${text.slice(0, low)}…` : "";
+  return low > 3 ? `${text.slice(0, low)}…` : "";
 }
