@@ -2,6 +2,7 @@
 #   make demo          compile and simulate the bundled models, checked against references
 #   make test          format, lint, types, import rules, test suites (what CI runs)
 #   make test-fast     the tests most likely to fail, in a minute
+#   make test-browser  the explorer in a headless Chromium, with a picture of each view in build/explorer
 #   make test-nightly  long property tests and tests marked `nightly`
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make bench         benchmarks
@@ -81,9 +82,14 @@ test-fast: $(STAMP)
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=fast \
 		-m "not nightly and not slow" $(addprefix tests/,$(FAST)) $(PYTEST_ARGS)
 
+# Says what is missing where there is no Chromium (Debian: apt-get install chromium chromium-driver).
+.PHONY: test-browser
+test-browser: $(STAMP)
+	$(TEST_ENV) $(BIN)/python -m pytest tests/browser -m browser $(PYTEST_ARGS)
+
 .PHONY: test-nightly
 test-nightly: $(STAMP)
-	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=nightly -m "nightly or not nightly" \
+	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=nightly -m "not browser" \
 		-o timeout=7200 $(PYTEST_ARGS)
 
 .PHONY: fuzz

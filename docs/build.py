@@ -54,6 +54,8 @@ def build(out: Path = OUT) -> list[Path]:
         target.write_text(page(path, renderer.render(text)), encoding="utf-8")
     for name in ("flow.svg", "style.css"):
         shutil.copy(DOCS / name, out / "docs" / name)
+    shutil.copytree(DOCS / "explorer", out / "docs" / "explorer")
+    shutil.copy(DOCS / "reference" / "explorer.schema.json", out / "docs" / "reference" / "explorer.schema.json")
     return [out / path for path in pages]
 
 

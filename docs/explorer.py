@@ -15,6 +15,8 @@ from tx8ir.explorer import ExplorerData, json_schema
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
+SHOWN = ("overview", "ir", "timeline", "spm", "dark")
+"""The views that the pages show."""
 
 
 def write_schema() -> None:
@@ -35,7 +37,7 @@ def main() -> None:
         sys.path.insert(0, str(ROOT / "tests"))
         from support.explorer_pictures import write_pictures
 
-        write_pictures(DOCS / "explorer")
+        write_pictures(DOCS / "explorer", SHOWN)
 
 
 if __name__ == "__main__":
