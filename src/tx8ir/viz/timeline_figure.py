@@ -32,7 +32,8 @@ class TimelineFigure(Figure):
 
     def _repr_png_(self) -> bytes:
         out = io.BytesIO()
-        self.savefig(out, format="png", dpi=110)
+        drawn: Any = self  # matplotlib's own types are partial
+        drawn.savefig(out, format="png", dpi=110)
         return out.getvalue()
 
 
