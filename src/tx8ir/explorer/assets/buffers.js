@@ -26,7 +26,7 @@ export function lifetimes(store, tile) {
     for (const { writes, low, high } of ranges) {
       if (!writes) continue;
       const segment = ddr ? run.segments.find((s) => s.address <= low && low < s.address + s.size) : undefined;
-      let target = live.find((b) => b.key === key && b.low <= high && b.high >= low && (b.fresh || b.low < low || b.high > high || b.low > low));
+      let target = live.find((b) => b.key === key && b.low <= high && b.high >= low && (b.fresh || b.low !== low || b.high !== high));
       const kept = [];
       for (const b of live) {
         if (b === target || b.high <= low || b.low >= high) kept.push(b); else done.push(b);

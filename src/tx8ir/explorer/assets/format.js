@@ -29,6 +29,9 @@ const trim = (x) => (x >= 100 ? x.toFixed(0) : x.toFixed(x >= 10 ? 1 : 2)).repla
 
 export const hex = (n) => `0x${n.toString(16)}`;
 
+/** The end of a dotted name, of segments without their number: `const.5.model.h.0.fc.weight` as `0.fc.weight`. */
+export const tail = (name) => name.replace(/^const\.\d+\./, "").split(".").slice(-3).join(".");
+
 export const short = (kind) => kind.replace(/^(pd|builtin|tx8be|tx8)\./, "");
 
 /** `tiles 0–15`, `tiles 0, 4, 8`. */

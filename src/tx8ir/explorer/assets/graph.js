@@ -45,7 +45,7 @@ export function graphView(panel, store, palette) {
 
   function relayout() { laid = graph.layout(); view.redraw(); }
 
-  function collapse(limit) { graph.openUpTo(limit); relayout(); fitAll(); }
+  function collapse(limit) { graph.openUpTo(limit); relayout(); home(); }
 
   function fitAll() {
     scale = Math.min(1.1, (view.width - 32) / laid.width, (view.height - 32) / laid.height);

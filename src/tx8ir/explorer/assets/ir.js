@@ -120,7 +120,7 @@ export function irView(body, store, palette) {
     const sources = op >= 0 ? data.ops[op].sources : [];
     const colour = op >= 0 ? lineColour(op, sources) : "transparent";
     const classes = `l ${kind}${linked ? (selection.kind === "ir" && selection.id === op ? " picked" : " linked") : ""}`;
-    return `<div class="${classes}" data-row="${i}"><span class="g">${number + 1}</span><span class="s">${sign}</span><span class="b" style="background:${colour}"></span>${highlight(line, other)}</div>`;
+    return `<div class="${classes}" data-row="${i}"><span class="g">${number + 1}</span><span class="s">${sign}</span><span class="b" style="background:${colour}"></span><code>${highlight(line, other)}</code></div>`;
   }
 
   function partner(row, i, useAfter, before, after) {

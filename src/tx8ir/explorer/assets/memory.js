@@ -3,7 +3,7 @@
 import { css } from "explorer/colour";
 import { h } from "explorer/dom";
 import { addressAxis, lifetimes, occupancy } from "explorer/buffers";
-import { bytes, count, hex, short, ticks, time } from "explorer/format";
+import { bytes, count, hex, short, tail, ticks, time } from "explorer/format";
 import { hideTooltip, showTooltip } from "explorer/tooltip";
 import { fitText, Viewport } from "explorer/viewport";
 
@@ -136,10 +136,10 @@ export function memoryView(body, store, palette, kind) {
   }
 
   function label(v) {
-    if (v.segment && v.instruction < 0) return v.segment.name;
+    if (v.segment && v.instruction < 0) return v.segment.name.replace(/^const\.\d+\./, "");
     const i = run.instructions[v.instruction];
     const loaded = isSpm ? store.loadedBy(v.instruction) : null;
-    if (loaded) return loaded.name;
+    if (loaded) return tail(loaded.name);
     return i.source.replace(/^group \d+ /, "") || i.name;
   }
 

@@ -96,6 +96,9 @@ export function rooflineView(body, store, palette) {
     c.font = `600 11px ${css("--sans")}`;
     const caption = `whole program: ${rate(whole.y, "op/s")}, ${(whole.y / Math.min(roof.peak, whole.x * roof.bandwidth) * 100).toFixed(1)} % of its roof`;
     c.textAlign = wx + 12 + c.measureText(caption).width > width ? "right" : "left";
+    c.strokeStyle = panel; // so that points behind it do not disturb
+    c.lineWidth = 4;
+    c.strokeText(caption, wx + (c.textAlign === "left" ? 12 : -12), wy + 14);
     c.fillText(caption, wx + (c.textAlign === "left" ? 12 : -12), wy + 14);
     c.textAlign = "left";
   }

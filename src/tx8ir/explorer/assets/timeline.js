@@ -2,7 +2,7 @@
 
 import { causeColour, css } from "explorer/colour";
 import { h, head } from "explorer/dom";
-import { bytes, count, short, ticks, tiles as tileNames, time } from "explorer/format";
+import { bytes, count, short, tail, ticks, tiles as tileNames, time } from "explorer/format";
 import { hideTooltip, showTooltip } from "explorer/tooltip";
 import { fitText, Viewport } from "explorer/viewport";
 
@@ -162,7 +162,8 @@ export function timelineView(panel, store, palette) {
   function name(i) {
     if (!names.has(i)) {
       const { name: own, source } = run.instructions[i];
-      names.set(i, source ? `${own} · ${source.replace(/^group (\d+) /, "$1 ")}` : own);
+      const loaded = store.loadedBy(i);
+      names.set(i, loaded ? tail(loaded.name) : source.replace(/^group \d+ /, "") || own);
     }
     return names.get(i);
   }
