@@ -14,27 +14,10 @@ from pathlib import Path
 from tx8ir.core.opdef.fields import MISSING
 from tx8ir.dialects import tx8
 from tx8ir.dialects.tx8.families import FAMILIES, Family
-from tx8ir.target.chip import BOARD, TX8, Engine
+from tx8ir.target.chip import BOARD, TX8
 
 PAGE = Path(__file__).parent / "reference" / "instructions.md"
 
-COSTS = {
-    Engine.CT: "{ct_startup_cycles} + bytes of the widest operand / {ct_bytes_per_cycle}",
-    Engine.NE: "steps / (steps per cycle), at least weight bytes / {ne_weight_bytes_per_cycle}; see *Cost of the NE*",
-    Engine.RDMA: "{dma_startup_cycles} + bytes / (share of {ddr_bytes_per_cycle:g} B/cycle) "
-    "+ {ddr_bank_cycles} if it starts inside a DDR bank",
-    Engine.TDMA: "{tdma_segment_cycles} per contiguous run + bytes / {tdma_bytes_per_cycle}",
-    Engine.SCALAR: "{scalar_cycles}",
-}
-COSTS_OF = {
-    "tx8.dte_arm": "0",
-    "tx8.dte_send": "bytes / {dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are "
-    "held; software adds its part, see *Profiles*",
-    "tx8.dte_wait": "0 beyond the time until the messages have arrived",
-    "tx8.dte_store": "bytes / (share of {ddr_bytes_per_cycle:g} B/cycle); software adds its part, see *Profiles*",
-    "tx8.barrier": "{barrier_cycles} from the last arrival",
-}
-"""Of instructions that cost something else than others of their engine."""
 COMMON = ("tiles", "source", "follows", "as_format", "as_layout")
 
 
@@ -187,11 +170,8 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _cost(op: type[tx8.Instruction]) -> str:
-    rule = COSTS_OF.get(op.name)
-    if rule is None:
-        assert op.engine is not None
-        rule = COSTS[Engine.RDMA if op.engine is Engine.WDMA else op.engine]
-    return rule.format_map({name: getattr(TX8.profile, name) for name in dir(TX8.profile) if not name.startswith("__")})
+    profile = TX8.profile
+    return op.cost_formula.format_map({name: getattr(profile, name) for name in dir(profile) if name[:2] != "__"})
 
 
 if __name__ == "__main__":

@@ -103,7 +103,7 @@ def settle_subnormal(
     """
     if format not in (BF16, TF32) or found.dtype != np.float32:
         return found
-    size = found.view(np.uint32) << np.uint32(1)  # without the sign
+    size = np.asarray(found.view(np.uint32) << np.uint32(1))  # without the sign
     size -= np.uint32(1)  # zero becomes the largest
     if not size.size or np.minimum.reduce(size, axis=None) > _SMALL:
         return found

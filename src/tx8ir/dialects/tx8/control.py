@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from tx8ir.core import NoTerminator, Op, Operation, RecursiveEffects, Region, VerifyError, attribute, region
 
@@ -11,6 +12,8 @@ from .instruction import Follow, Instruction, chip_of, verify_tiles
 
 class BarrierOp(Instruction, name="tx8.barrier"):
     """Every tile of `tiles` waits until all of them have come here and have finished all earlier instructions."""
+
+    cost_formula: ClassVar[str] = "{barrier_cycles} from the last arrival"
 
 
 class LoopOp(Op, name="tx8.loop", traits=(NoTerminator, RecursiveEffects)):

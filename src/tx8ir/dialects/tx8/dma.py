@@ -14,7 +14,7 @@ from tx8ir.target.formats import Format
 
 from .access import Access, MemorySpace, loops
 from .instruction import Instruction, PerTile, spm_access
-from .work import Work, dma_work, runs
+from .work import DMA_FORMULA, TDMA_FORMULA, Work, dma_work, runs
 
 INDEX_FORMATS = ("i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64")
 
@@ -41,6 +41,8 @@ class DmaOp(Instruction):
         )
         self.require_range("count", self.count, 1)
         self.require_walk(chip.dma_levels, self.iterations, strides=self.strides)
+
+    cost_formula: ClassVar[str] = DMA_FORMULA
 
     def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
         return dma_work(self.effects() if accesses is None else accesses, target)
@@ -102,6 +104,8 @@ class RowCopyOp(Instruction):
             self.require_range(field, getattr(self, field), 1)
         self.require_range("row_stride_bytes", self.row_stride_bytes, self.row_bytes)
 
+    cost_formula: ClassVar[str] = DMA_FORMULA
+
     def work(self, target: Target, accesses: tuple[Access, ...] | None = None) -> Work:
         return dma_work(self.effects() if accesses is None else accesses, target)
 
@@ -147,6 +151,7 @@ class TdmaOp(Instruction, name="tx8.tdma"):
     """
 
     engine: ClassVar[Engine | None] = Engine.TDMA
+    cost_formula: ClassVar[str] = TDMA_FORMULA
 
     src: PerTile = attribute(doc="SPM address of the first source run")
     dst: PerTile = attribute(doc="SPM address of the first destination run")

@@ -36,6 +36,7 @@ class MessageOp(Instruction):
     channel: int = attribute(default=0, doc="a number that tells streams of messages apart, 0 or more")
 
     patterns: ClassVar[tuple[str, ...]] = RECEIVE_PATTERNS
+    cost_formula: ClassVar[str] = "0"
 
     def verify_fields(self, chip: Target) -> None:
         tiles, peers = self.tiles, self.peers
@@ -104,6 +105,10 @@ class DteSendOp(MessageOp, name="tx8.dte_send"):
 
     engine: ClassVar[Engine | None] = Engine.DTE
     patterns: ClassVar[tuple[str, ...]] = SEND_PATTERNS
+    cost_formula: ClassVar[str] = (
+        "bytes / {dte_bytes_per_cycle} for each receiver or piece, during which the links of the way are held; "
+        "software adds its part, see *Profiles*"
+    )
 
     src: PerTile = attribute(doc="SPM address of the bytes")
     nbytes: int = attribute(doc="bytes of one message, 1..8388608 (8 MiB)")
@@ -125,11 +130,16 @@ class DteSendOp(MessageOp, name="tx8.dte_send"):
 class DteWaitOp(MessageOp, name="tx8.dte_wait"):
     """Holds each tile back until the oldest armed message of each of its peers has arrived."""
 
+    cost_formula: ClassVar[str] = "0 beyond the time until the messages have arrived"
+
 
 class DteStoreOp(Instruction, name="tx8.dte_store"):
     """Copies dense bytes from SPM to DDR by the DTE: `ddr[:nbytes] = src[:nbytes]`."""
 
     engine: ClassVar[Engine | None] = Engine.DTE
+    cost_formula: ClassVar[str] = (
+        "bytes / (share of {ddr_bytes_per_cycle:g} B/cycle); software adds its part, see *Profiles*"
+    )
 
     src: PerTile = attribute(doc="SPM address")
     ddr: PerTile = attribute(doc="DDR address")

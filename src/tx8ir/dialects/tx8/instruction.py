@@ -74,6 +74,8 @@ class Instruction(Op):
 
     engine: ClassVar[Engine | None] = None
     """The engine that executes it; None for control."""
+    cost_formula: ClassVar[str] = "{ct_startup_cycles} + bytes of the widest operand / {ct_bytes_per_cycle}"
+    """What `work` computes, for readers: fields of the chip's `Profile` in braces. Stands with each `work`."""
 
     tiles: tuple[int, ...] = attribute(doc="ids of the tiles that execute it, distinct")
     source: str | None = attribute(default=None, doc="the IR operation or group it was generated from")

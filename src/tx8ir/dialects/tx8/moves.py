@@ -19,7 +19,7 @@ from tx8ir.target.layout import MemLayout, channel_blocking
 from .access import Access, Shape4
 from .instruction import BYTE_FORMATS, Instruction, PerTile, format_bytes, spm_access
 from .tensors import aligned_access, dense_access, shape4, verify_window, window_extents
-from .work import Work
+from .work import TDMA_FORMULA, Work
 
 MOVE_LAYOUTS = ("NTensor", "NCx")
 AXES = {"N": 0, "H": 1, "W": 2, "C": 3}
@@ -274,6 +274,7 @@ class TdmaReshapeOp(Instruction, name="tx8.tdma_reshape"):
     """
 
     engine: ClassVar[Engine | None] = Engine.TDMA
+    cost_formula: ClassVar[str] = TDMA_FORMULA
 
     src: PerTile = attribute(doc="SPM address of the operand")
     dst: PerTile = attribute(doc="SPM address of the result")

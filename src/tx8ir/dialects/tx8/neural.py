@@ -67,6 +67,9 @@ class NeuralOp(Instruction):
     """
 
     engine: ClassVar[Engine | None] = Engine.NE
+    cost_formula: ClassVar[str] = (
+        "steps / (steps per cycle), at least weight bytes / {ne_weight_bytes_per_cycle}; see *Cost of the NE*"
+    )
 
     out: PerTile = attribute(doc="SPM address of the result")
     psum: PerTile | None = attribute(default=None, doc="SPM address of a partial sum of the result's shape, added")

@@ -35,6 +35,7 @@ class ScalarOp(Instruction):
     """Base of the scalar and CSR instructions, which the kernel core executes."""
 
     engine: ClassVar[Engine | None] = Engine.SCALAR
+    cost_formula: ClassVar[str] = "{scalar_cycles}"
 
 
 class ScalarMoveOp(ScalarOp, name="tx8.scalar_move"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import attrs
 import numpy as np
@@ -33,11 +34,22 @@ class Work:
         return self.cycles + math.ceil(cost.ddr_stream(target, self.ddr_bytes))
 
 
+DMA_FORMULA: Final = (
+    "{dma_startup_cycles} + bytes / (share of {ddr_bytes_per_cycle:g} B/cycle) "
+    "+ {ddr_bank_cycles} if it starts inside a DDR bank"
+)
+"""What `dma_work` computes; see `Instruction.cost_formula`."""
+
+
 def dma_work(accesses: tuple[Access, ...], target: Target) -> Work:
     """The work of an RDMA or WDMA transfer. Where in DDR it starts makes tiles differ."""
     sides = {access.operand: access for access in accesses}
     moved, addresses = sides["spm"].total_bytes, sides["ddr"].addresses
     return Work(cost.dma_startup(target, addresses[0] if len(addresses) == 1 else np.array(addresses)), moved)
+
+
+TDMA_FORMULA: Final = "{tdma_segment_cycles} per contiguous run + bytes / {tdma_bytes_per_cycle}"
+"""What `cost.tdma` computes; see `Instruction.cost_formula`."""
 
 
 def runs(access: Access) -> int:
