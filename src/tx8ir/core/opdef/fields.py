@@ -165,14 +165,16 @@ class SuccessorField(Field):
 
 # Type checkers build an op class's constructor from these. The specifiers that `Op` lists as such make operands
 # positional and attributes keyword-only; the others read as plain defaults, so that what they declare may be left out.
+# mypy does not read the default of `kw_only`, only what a call of `attribute` gives: to it attributes are positional
+# too, and those without a default come before those with one. A base with attributes writes `kw_only=True`.
 
 
-def operand(constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False) -> Operand:
+def operand(constraint: Constraint = None, *, doc: str = "") -> Operand:
     """One operand, optionally with a constraint on its type."""
     return Operand(constraint, doc)
 
 
-def numeric_operand(constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False) -> NumericOperand:
+def numeric_operand(constraint: Constraint = None, *, doc: str = "") -> NumericOperand:
     """One operand for which the constructor takes a number or an array as well: see `Op` on `coerce_operands`."""
     return NumericOperand(constraint, doc)
 
@@ -182,9 +184,7 @@ def optional_operand(constraint: Constraint = None, *, doc: str = "") -> Any:
     return OptionalOperand(constraint, doc)
 
 
-def variadic_operand(
-    constraint: Constraint = None, *, doc: str = "", kw_only: Literal[False] = False
-) -> VariadicOperand:
+def variadic_operand(constraint: Constraint = None, *, doc: str = "") -> VariadicOperand:
     """Any number of operands; the constructor takes them as one sequence."""
     return VariadicOperand(constraint, doc)
 

@@ -175,9 +175,7 @@ class OpMeta(type):
         return signature_of(cls.definition)
 
 
-@dataclass_transform(
-    kw_only_default=True, field_specifiers=(operand, numeric_operand, variadic_operand, attribute, successor)
-)
+@dataclass_transform(field_specifiers=(operand, numeric_operand, variadic_operand, attribute, successor))
 class Op(Operation, metaclass=OpMeta):
     """Base of op classes.
 

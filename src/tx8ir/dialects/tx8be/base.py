@@ -24,10 +24,10 @@ class BackendOp(Op):
     is divided over chips and tiles.
     """
 
-    layout_str: str | None = attribute(default=None)
-    dev_info: DevAttr | None = attribute(default=None)
-    chip_parallel: ParallelAttr | None = attribute(default=None)
-    tile_parallel: ParallelAttr | None = attribute(default=None)
+    layout_str: str | None = attribute(default=None, kw_only=True)
+    dev_info: DevAttr | None = attribute(default=None, kw_only=True)
+    chip_parallel: ParallelAttr | None = attribute(default=None, kw_only=True)
+    tile_parallel: ParallelAttr | None = attribute(default=None, kw_only=True)
 
 
 def ranked(value: Value, what: str) -> VTensorType:

@@ -349,7 +349,7 @@ def _copied(incoming: Mapping[Value, Sequence[Value]]) -> dict[Value, Value | No
                 known.append(found[value])
         if not known:
             continue
-        now = known[0] if known.count(known[0]) == len(known) else None
+        now = known[0] if all(value is known[0] for value in known) else None
         if target not in found or found[target] is not now:
             found[target] = now
             work += users.get(target, ())
