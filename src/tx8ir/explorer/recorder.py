@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections import Counter
 from typing import Any, Final
 
 from tx8ir.core import FileLocation, IrError, Location, NamedLocation, Operation, OpResult, Program, Value, print_op
 from tx8ir.passes import Instrumentation, Pass, PassRun
 from tx8ir.rewriting import RewritePattern
+from tx8ir.rewriting.declarative import Rule
 from tx8ir.rewriting.declarative.explain import explain
 from tx8ir.rewriting.provenance import provenance
 
@@ -23,7 +23,8 @@ _NO_OPERATION: Final = ("}", "^", "//")
 _EXPLAINED: Final = 40
 """Operations of one kind that a pattern is explained for, after each pass."""
 _COPIED: Final = 60_000
-"""Operations that all explanations of one pass may copy: an imperative pattern is tried on a copy of the program."""
+"""Operations that the explanations of one pass may copy, about: a pattern that is a function is tried on a copy of the
+program."""
 
 
 def number_operations(program: Program) -> None:
@@ -158,22 +159,30 @@ class Recorder(Instrumentation):
 
     def _misses(self, stage: Pass, program: Program) -> tuple[Miss, ...]:
         """Why the patterns of a pass match no more: each reason once, with one of the operations and their number."""
-        found: dict[tuple[str, ...], tuple[int, Counter[str]]] = {}
-        ops = list(program.module.walk())
-        budget = _COPIED
-        for pattern in stage.patterns():
-            tried: Counter[str] = Counter()
-            for op in ops:
-                if budget <= 0 or op.parent is None or not pattern.fits(op.__class__):
+        found: dict[tuple[str, ...], tuple[int, int]] = {}
+        patterns = stage.patterns()
+        if not patterns:
+            return ()
+        by_kind: dict[type[Operation], list[Operation]] = {}
+        size = 0
+        for op in program.module.walk():
+            size += 1
+            if op.parent is not None:
+                by_kind.setdefault(op.__class__, []).append(op)
+        copies = max(1, _COPIED // size)
+        for pattern in patterns:
+            copied = not isinstance(pattern, Rule)
+            for kind, ops in by_kind.items():
+                if not pattern.fits(kind):
                     continue
-                tried[op.name] += 1
-                if tried[op.name] > _EXPLAINED:
-                    continue
-                budget -= len(ops)
-                reason = _reason(pattern, op)
-                if reason is not None:
-                    found.setdefault((pattern.name, *reason), (self._ops(op), Counter()))[1]["n"] += 1
-        return tuple(Miss(key[0], op, count["n"], *key[1:]) for key, (op, count) in found.items())
+                tried = ops[: min(_EXPLAINED, copies) if copied else _EXPLAINED]
+                copies -= len(tried) if copied else 0
+                for op in tried:
+                    reason = _reason(pattern, op)
+                    if reason is not None:
+                        first, count = found.get((pattern.name, *reason), (self._ops(op), 0))
+                        found[(pattern.name, *reason)] = first, count + 1
+        return tuple(Miss(key[0], op, count, *key[1:]) for key, (op, count) in found.items())
 
 
 def _reason(pattern: RewritePattern[Any], op: Operation) -> tuple[str, str, str, str] | None:
