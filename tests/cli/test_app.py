@@ -161,6 +161,8 @@ def test_options_of_the_compiler(run: Run, model: Path) -> None:
 
 def test_compile_writes_what_run_runs(run: Run, model: Path, tmp_path: Path) -> None:
     assert run("compile", model, "-o", tmp_path / "out", "--dtype", "bf16").exit_code == 0
+    files = ["executable.json", "graph.mlir", "main.c", "tx8.h", "weights.safetensors"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == files
     result = run("run", tmp_path / "out", "--inputs", save_data(tmp_path / "data.npz", x=X))
     assert result.exit_code == 0
     assert "computing in bf16" in result.stdout

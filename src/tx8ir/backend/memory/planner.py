@@ -131,7 +131,7 @@ class _Effort:
     close: float
 
 
-_QUICK: Final = _Effort(orders=2, length=1.1, close=0.04)
+_QUICK: Final = _Effort(orders=3, length=1.1, close=0.04)
 _CAREFUL: Final = _Effort(orders=4, length=1.5, close=0.01)
 
 
@@ -154,40 +154,50 @@ class _Improvement:
     def improve(self, enough: int, steps: int, is_over: Callable[[], bool]) -> int:
         """A round of searches, each twice as long as in the round before; the steps that it took.
 
-        A smaller peak than `enough` helps no more. Targets halve the distance between what was missed and the plan:
-        roughly in the first round, which is a quick one. After it the least target comes first, because it prunes
-        most: it may be reached where larger ones are missed.
+        A smaller peak than `enough` helps no more. The first round is a quick one, of targets that are easily reached.
+        After it the least target comes first, because it prunes most: it may be reached where larger ones are missed.
+        Then targets halve the distance between what was missed and the plan.
         """
         self._left, self._is_over = steps, is_over
         missed = max(enough, self.lower)
         if self.round == 0:
+            for order in itertools.islice(orders_of(self.instance), _QUICK.orders):
+                if self.peak > missed and self._may_search():
+                    self._search(order, self.peak - self.grain, _QUICK)
             self._halve(missed - self.grain, _QUICK)
         else:
             careful = attrs.evolve(_CAREFUL, length=_CAREFUL.length * 2 ** (self.round - 1))
-            if not self._reach(missed, careful):
+            if not self._reach(missed, attrs.evolve(careful, length=2 * careful.length)):
                 self._halve(max(missed, self.lower - self.grain), careful)
         self.round += 1
         return steps - self._left
 
     def _halve(self, missed: int, effort: _Effort) -> None:
         close = max(self.grain, int(missed * effort.close))
-        while self.peak - missed > close and self._left > 0 and not self._is_over():
+        while self.peak - missed > close and self._may_search():
             target = missed + max(self.grain, (self.peak - missed) // 2 // self.grain * self.grain)
             if not self._reach(target, effort):
                 missed = max(target, self.lower - self.grain)
 
     def _reach(self, target: int, effort: _Effort) -> bool:
-        """Looks for a plan within `target`, in several orders in turn; raises `lower` where there is none."""
-        limit = int(effort.length * len(self.instance.sizes))
+        """Looks for a plan within `target`, in several orders in turn."""
         for order in itertools.islice(orders_of(self.instance), effort.orders):
-            found = search(self.instance, target, order, min(limit, self._left), self._is_over)
-            self._left -= found.steps
-            if found.offsets is not None:
-                self.offsets, self.peak = found.offsets, self.instance.peak(found.offsets)
+            if self._search(order, target, effort):
                 return True
-            if found.ended:
-                self.lower = max(self.lower, target + self.grain)
-                return False
-            if self._left <= 0 or self._is_over():
+            if self.lower > target or not self._may_search():
                 return False
         return False
+
+    def _search(self, order: Sequence[int], target: int, effort: _Effort) -> bool:
+        """Looks for a plan within `target`; raises `lower` where there is none."""
+        limit = min(int(effort.length * len(self.instance.sizes)), self._left)
+        found = search(self.instance, target, order, limit, self._is_over)
+        self._left -= found.steps
+        if found.offsets is not None:
+            self.offsets, self.peak = found.offsets, self.instance.peak(found.offsets)
+        elif found.ended:
+            self.lower = max(self.lower, target + self.grain)
+        return found.offsets is not None
+
+    def _may_search(self) -> bool:
+        return self._left > 0 and not self._is_over()
