@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tx8ir.target import arithmetic
 from tx8ir.target.formats import (
     ALL,
     BF16,
@@ -364,3 +365,10 @@ def test_any_double_is_rounded_once(value, destination, mode):
 def test_any_integer_is_rounded_once(value, destination, mode):
     result = convert(np.array([value], np.int64), I64, destination, mode).astype(np.float64)
     same_bits(result, np.array([expected_float(value, destination, mode)], np.float64))
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_zero_is_no_subnormal_number(shape: tuple[int, ...]) -> None:
+    zero = np.zeros(shape, np.float32)
+    assert not arithmetic.settle_subnormal(zero, (zero, zero), np.multiply, BF16).any()

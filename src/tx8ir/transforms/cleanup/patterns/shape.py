@@ -130,26 +130,27 @@ def transpose_of_unit_axes(op: pd.TransposeOp, rewriter: Rewriter) -> bool:
     return True
 
 
+def _replaced_with_all_of(x: Value, op: pd.SliceOp | pd.ExpandOp, rewriter: Rewriter) -> bool:
+    """Let `x`, in another shape where that differs, take the place of `op` when that has as many elements."""
+    kind, source = static_value(op.out), static_value(x)
+    if kind is None or source is None or kind.num_elements != source.num_elements:
+        return False
+    rewriter.replace(op, x if kind is source else pd.ReshapeOp(x, shape=kind.shape))
+    return True
+
+
 @canonicalization
 @pattern(pd.SliceOp)
 def whole_slice(op: pd.SliceOp, rewriter: Rewriter) -> bool:
     """Slice that keeps every element → x, reshaped when it drops axes."""
-    kind, source = static_value(op.out), static_value(op.input)
-    if kind is None or source is None or kind.num_elements != source.num_elements:
-        return False
-    rewriter.replace(op, op.input if kind is source else pd.ReshapeOp(op.input, shape=kind.shape))
-    return True
+    return _replaced_with_all_of(op.input, op, rewriter)
 
 
 @canonicalization
 @pattern(pd.ExpandOp)
 def expand_without_copies(op: pd.ExpandOp, rewriter: Rewriter) -> bool:
     """Expand that repeats nothing → x, reshaped when it only adds axes."""
-    kind, source = static_value(op.out), static_value(op.x)
-    if kind is None or source is None or kind.num_elements != source.num_elements:
-        return False
-    rewriter.replace(op, op.x if kind is source else pd.ReshapeOp(op.x, shape=kind.shape))
-    return True
+    return _replaced_with_all_of(op.x, op, rewriter)
 
 
 @canonicalization
