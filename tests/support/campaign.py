@@ -88,7 +88,7 @@ def golden_texts() -> tuple[str, ...]:
 @cache
 def corpus() -> Corpus:
     """The golden programs, those of other tools, and small programs of one operation of theirs."""
-    return Corpus([*golden_texts(), *foreign_texts(), *malformed_ops().snippets()])
+    return Corpus([*golden_texts(), *foreign_texts(), *short_texts(), *malformed_ops().snippets()])
 
 
 @cache
@@ -96,6 +96,13 @@ def foreign_texts() -> tuple[str, ...]:
     """Programs in MLIR's generic form over dialects of other tools, each by itself and all in their file."""
     files = [path.read_text(encoding="utf-8") for path in sorted(FOREIGN.glob("*.mlir"))]
     return (*files, *(piece for text in files for piece in text.split("// -----\n")))
+
+
+@cache
+def short_texts() -> tuple[str, ...]:
+    """The golden programs with every operation in its assembly format, if it has one, and names for affine maps."""
+    modules = [parse(text, context=full_context(), allow_unregistered=True).module for text in golden_texts()]
+    return tuple(print_op(module, short=True, aliases=True, locations=True) for module in modules)
 
 
 @cache
@@ -125,6 +132,10 @@ def check_text(text: str, *, context: IrContext | None = None, allow_unregistere
     again = parse(written, context=context, allow_unregistered=allow_unregistered)
     assert structurally_equal(program.module, again.module) is None, written
     assert print_op(again.module) == written, written
+    for options in ({"generic": True}, {"short": True}):
+        other = print_op(program.module, **options)
+        peer = parse(other, context=context, allow_unregistered=allow_unregistered)
+        assert structurally_equal(program.module, peer.module) is None, other
     with suppress(VerifyError):
         program.verify()
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["builtin", "cf", "func", "pd", "scf", "tx8", "tx8be"]
 
-_KEYWORDS = {"builtin": {"module": "builtin.module"}, "func": {"return": "func.return"}}
+_KEYWORDS = {"builtin": {"module": "builtin.module"}, "func": {"call": "func.call", "return": "func.return"}}
 
 for _name in __all__:
     default_context().register_lazily(_name, f"{__name__}.{_name}", _KEYWORDS.get(_name))

@@ -35,6 +35,8 @@ class BranchOp(Op, Branch, name="cf.br", traits=(Terminator,)):
     dest_operands: VariadicOperand = variadic_operand(doc="one for each argument of `dest`, of its type")
     dest: Block = successor(doc="a block of the same region, not its entry")
 
+    assembly_format = "$dest (`(` $dest_operands^ `:` type($dest_operands) `)`)? attr-dict"
+
     def successor_operands(self, index: int) -> tuple[Value, ...]:
         return self.dest_operands
 
@@ -50,6 +52,12 @@ class CondBranchOp(Op, Branch, name="cf.cond_br", traits=(Terminator,)):
     false_operands: VariadicOperand = variadic_operand(doc="one for each argument of `false_dest`, of its type")
     true_dest: Block = successor(doc="a block of the same region, not its entry")
     false_dest: Block = successor(doc="a block of the same region, not its entry")
+
+    assembly_format = (
+        "$condition implied-type($condition, i1) `,` "
+        "$true_dest (`(` $true_operands^ `:` type($true_operands) `)`)? `,` "
+        "$false_dest (`(` $false_operands^ `:` type($false_operands) `)`)? attr-dict"
+    )
 
     def successor_operands(self, index: int) -> tuple[Value, ...]:
         return self.false_operands if index else self.true_operands

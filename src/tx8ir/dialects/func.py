@@ -245,6 +245,8 @@ class CallOp(Op, CallLike, SymbolUser, name="func.call"):
     callee: SymbolRefAttr = attribute(doc="the function, a symbol of the enclosing module")
     outputs: VariadicResult = variadic_result()
 
+    assembly_format = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
     def callee_symbol(self) -> str:
         return self.callee.value
 

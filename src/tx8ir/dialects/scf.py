@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from tx8ir.core.attrs.attributes import Attribute
-from tx8ir.core.attrs.types import Type
+from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute
+from tx8ir.core.attrs.types import Type, i1
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.builder import built_or_discarded, discard_block
-from tx8ir.core.ir.operation import Operation
+from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.region_branch import LoopLike, RegionBranch, RegionEdge
 from tx8ir.core.ir.traits import RecursiveEffects, Terminator
 from tx8ir.core.ir.value import Value
@@ -30,8 +30,13 @@ from tx8ir.core.opdef.fields import (
     variadic_result,
 )
 from tx8ir.core.opdef.op import Op
+from tx8ir.core.text.custom_format import CustomFormat
 
 from .cf import tensor_of_one_i1, truth_of
+
+if TYPE_CHECKING:
+    from tx8ir.core.text.parser import Parser
+    from tx8ir.core.text.printer import Printer
 
 Values = Sequence[Value | Operation]
 """What a region gives: values, or operations with one result."""
@@ -49,6 +54,37 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
     then_region: Region = region(doc="one block without arguments, ended by scf.yield")
     else_region: Region = region(doc="the same, or no block when there are no results")
     outputs: VariadicResult = variadic_result()
+
+    region_words = ("else",)
+
+    def print_short(self, printer: Printer) -> None:
+        type = self.condition.type
+        printer.write(f"scf.if {printer.value(self.condition)}")
+        printer.write("" if type is i1 else f" : {printer.type(type)}")
+        if self.results:
+            printer.write(f" -> ({', '.join([printer.type(r.type) for r in self.results])})")
+        printer.write(printer.attributes(self.attributes, prefix=" attributes "))
+
+    @classmethod
+    def parse_custom(cls, parser: Parser) -> CustomFormat:
+        location = parser.here(parser.pos)
+        name = parser.operand()
+        type = parser.type() if parser.accept(":") else i1
+        condition = parser.resolve([name], (type,))
+        results: tuple[Type, ...] = ()
+        if parser.accept("->"):
+            results = parser.type_tuple() if parser.peek() == "(" else (parser.type(),)
+        attributes = parser.dictionary() if parser.accept("attributes") else EMPTY_DICT
+
+        def finish(regions: tuple[Region, ...]) -> Operation:
+            for body in regions:
+                last = body.blocks[-1]
+                if not results and last.terminator is None:  # where nothing is given, MLIR leaves it out
+                    last.append(YieldOp.create((), location=location))
+            given = (*regions, Region())[:2]
+            return create_unchecked(cls, condition, results, attributes, given, (), location)
+
+        return CustomFormat(finish, isolated=False, following=cls.region_words)
 
     @classmethod
     def build(
@@ -184,6 +220,8 @@ class YieldOp(Op, name="scf.yield", traits=(Terminator,)):
 
     values: VariadicOperand = variadic_operand()
 
+    assembly_format = "attr-dict ($values^ `:` type($values))?"
+
     def verify_op(self) -> None:
         parent, given = self.parent_op, tuple(v.type for v in self.operands)
         if isinstance(parent, IfOp):
@@ -206,6 +244,8 @@ class ConditionOp(Op, name="scf.condition", traits=(Terminator,)):
 
     condition: Operand = operand(tensor_of_one_i1, doc="whether the loop goes on")
     values: VariadicOperand = variadic_operand()
+
+    assembly_format = "`(` $condition implied-type($condition, i1) `)` attr-dict ($values^ `:` type($values))?"
 
     def verify_op(self) -> None:
         parent = self.parent_op

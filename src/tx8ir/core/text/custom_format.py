@@ -20,9 +20,10 @@ class CustomFormat:
         arguments: names, offsets, types and locations of the entry block's arguments; see `Parser.argument`.
         has_region: whether `{ … }` follows.
         isolated: whether names from outside are hidden inside.
+        following: words, each of which may follow a region and be followed by one more (`else`).
     """
 
-    __slots__ = ("arguments", "finish", "has_region", "isolated")
+    __slots__ = ("arguments", "finish", "following", "has_region", "isolated")
 
     def __init__(
         self,
@@ -31,8 +32,10 @@ class CustomFormat:
         *,
         has_region: bool = True,
         isolated: bool = True,
+        following: tuple[str, ...] = (),
     ) -> None:
         self.finish = finish
         self.arguments = arguments or []
         self.has_region = has_region
         self.isolated = isolated
+        self.following = following

@@ -19,6 +19,7 @@ from tx8ir.core.ir.value import Value
 from tx8ir.core.location import UNKNOWN, Location, NamedLocation
 from tx8ir.support.relaxed_gc import relaxed_gc
 
+from .assembly import assembly_of
 from .attribute_parser import AttributeParser
 from .comments import Mark, attach_comments
 from .custom_format import CustomFormat
@@ -369,6 +370,11 @@ class Parser(AttributeParser):
         full_name = self.context.keywords.get(word, word)
         cls = self.context.op_class(full_name)
         parse_custom = getattr(cls, "parse_custom", None)
+        if parse_custom is None and cls is not None:
+            assembly = assembly_of(cls)
+            if assembly is None:
+                self.fail(f'{full_name} has no short form; write it as "{full_name}"(…)', op_at)
+            parse_custom = assembly.parse
         if parse_custom is None:
             self.fail(f"expected an operation, found '{word}'", op_at)
         header: CustomFormat = parse_custom(self)
@@ -389,9 +395,9 @@ class Parser(AttributeParser):
             self.expect(")", "after the operands")
         successors: list[Block] = []
         if self.accept("["):
-            successors.append(self._successor())
+            successors.append(self.successor())
             while self.accept(","):
-                successors.append(self._successor())
+                successors.append(self.successor())
             self.expect("]", "after the successors")
         properties = self._properties()
         if properties is not EMPTY_DICT and issubclass(cls, UnregisteredOp):
@@ -401,6 +407,10 @@ class Parser(AttributeParser):
             self._frames.append(frame)
             return self._open_region(IsolatedFromAbove in cls.info.traits)
         return self._finish(frame, self._generic_end(frame))
+
+    def operand(self) -> tuple[str, int]:
+        """Read `%a` or `%a#0` (for short forms): its name and offset; see `resolve`."""
+        return self._operand_name()
 
     def _operand_name(self) -> tuple[str, int]:
         self.skip_space()
@@ -480,8 +490,9 @@ class Parser(AttributeParser):
         frame.shadow = []
         if isolated:
             frame.outer_scope, self._scope = self._scope, Scope()
+        arguments = frame.header.arguments if frame.header is not None and len(frame.regions) == 1 else ()
         if self.peek() == "^":
-            if frame.header is not None and frame.header.arguments:
+            if arguments:
                 self.fail("the entry block has its arguments in the header, so no label")
             frame.block = None
             return None
@@ -490,9 +501,8 @@ class Parser(AttributeParser):
             return None
         entry = Block()
         region.append(entry)
-        if frame.header is not None:
-            for name, at, type, location in frame.header.arguments:
-                self._define(name, at, (entry.add_argument(type, location),))
+        for name, at, type, location in arguments:
+            self._define(name, at, (entry.add_argument(type, location),))
         frame.block = entry
         return entry
 
@@ -502,7 +512,8 @@ class Parser(AttributeParser):
             found = frame.blocks[name] = (Block(), at, False)
         return found[0]
 
-    def _successor(self) -> Block:
+    def successor(self) -> Block:
+        """Read `^bb0`: the block of the region around the operation."""
         self.skip_space()
         at = self.pos
         name = self.require(BLOCK_NAME, "a block name like '^bb0'")
@@ -566,6 +577,9 @@ class Parser(AttributeParser):
             for name, _ in frame.shadow:
                 self._scope.values.pop(name, None)
         if frame.header is not None:
+            following = frame.header.following[len(frame.regions) - 1 :]
+            if following and self.accept(following[0]):
+                return self._open_region(frame.header.isolated)
             op = frame.header.finish(tuple(frame.regions))
             self._frames.pop()
             return self._finish(frame, op)

@@ -19,6 +19,7 @@ from tx8ir.core.location import Location, quote
 from tx8ir.core.opdef.definition import SEGMENTS, declared_faults
 from tx8ir.core.opdef.op import Op
 
+from .assembly import assembly_of
 from .comments import comments_of
 from .lines import GIVEN_OUT
 from .spelling import Spelling
@@ -28,7 +29,7 @@ _DEEPEST_INDENT: Final = 40
 
 
 def print_op(op: Operation, *, locations: bool = False, names: bool = False, comments: bool = False,
-             generic: bool = False, aliases: bool = False, resources: int | None = None,
+             generic: bool = False, short: bool = False, aliases: bool = False, resources: int | None = None,
              elide: int | None = None) -> str:  # fmt: skip
     """The text of `op` and everything inside it, without a newline at the end. Iterative; O(size).
 
@@ -38,6 +39,7 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False, com
         comments: write the comments that a text had (see `parse`), each above, after or below its operation.
         generic: write MLIR's generic form, which every tool of MLIR reads: no short forms, the attributes that belong
             to an operation itself as properties (`<{…}>`), vtensors as `tensor<…>`.
+        short: write every operation that has an assembly format in it, as MLIR does (`cf.br ^bb1`).
         aliases: give names to affine maps and sets (`#map`), and to locations (`#loc`) if these are written.
         resources: write dense attributes of more elements than this as blobs at the end of the text.
         elide: leave out the numbers of dense attributes of more elements than this. Such a text is to look at only.
@@ -45,7 +47,9 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False, com
     An operation that breaks what its short form takes for granted is written in the generic form, which shows all.
     """
     spelling = Spelling(standard=generic, aliases=aliases, resources=resources, elide=elide)
-    printer = Printer(locations=locations, names=names, comments=comments, generic=generic, spelling=spelling)
+    printer = Printer(
+        locations=locations, names=names, comments=comments, generic=generic, short=short, spelling=spelling
+    )
     printer.print(op)
     return spelling.completed(printer.text(), op)
 
@@ -60,6 +64,7 @@ class Printer:
         names: bool = False,
         comments: bool = False,
         generic: bool = False,
+        short: bool = False,
         spelling: Spelling | None = None,
     ) -> None:
         self._spelling = spelling or Spelling()
@@ -67,6 +72,7 @@ class Printer:
         self.type: Callable[[Type], str] = str if self._spelling.is_plain else self._spelling.type
         self._attribute: Callable[[Attribute], str] = str if self._spelling.is_plain else self._spelling.attribute
         self._generic = generic
+        self._short = short
         self._out: list[str] = []
         self._names: dict[Value, str] = {}
         self._blocks: dict[Block, str] = {}
@@ -134,6 +140,11 @@ class Printer:
             if key in attributes:
                 attributes = attributes.without(key)
         return f"{prefix}{self._attribute(attributes)}" if attributes is not EMPTY_DICT else ""
+
+    def block(self, block: Block) -> str:
+        """The name of a successor."""
+        self._entered.add(block)
+        return self._blocks.get(block, "^outer")
 
     def attribute(self, attribute: Attribute) -> str:
         """The text of an attribute."""
@@ -306,6 +317,9 @@ class Printer:
     def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str]:
         """The method that writes the short form of operations of this class, if any, and their quoted name."""
         custom = None if self._generic else getattr(op.__class__, "print_custom", None)
+        if self._short and custom is None:
+            assembly = assembly_of(op.__class__)
+            custom = getattr(op.__class__, "print_short", None) if assembly is None else assembly.print
         found = self._kinds[op.__class__] = (custom, quote(op.name))
         return found
 
@@ -330,8 +344,11 @@ class Printer:
             self._taken = {}
         if header is not None:
             header(op, self)
-            tail.append(("text", " "))
-            tail.append(("region", op._regions[0], (indent, False)))
+            words = ("", *region_words(op))
+            for word, region in zip(words, op._regions, strict=False):
+                if not word or region._blocks:
+                    tail.append(("text", f" {word} " if word else " "))
+                    tail.append(("region", region, (indent, False)))
             tail.append(("text", location))
         else:
             for number, region in enumerate(op._regions):
@@ -398,7 +415,13 @@ class Printer:
 
     def _fits_short_form(self, op: Operation) -> bool:
         """Whether the short form of `op` tells all about it. It may take for granted what the verifier checks."""
-        if op._successors or len(op._regions) > 1 or not all(map(self._needs_no_label, op._regions)):
+        if op._successors and not self._short:
+            return False
+        words = region_words(op)
+        further = op._regions[1:]
+        if len(further) > len(words) or not all(self._needs_no_label(r) for r in op._regions[:1]):
+            return False
+        if not all(not r._blocks or self._needs_no_label(r) for r in further):
             return False
         if op._next is not None and op.has_trait(Terminator):  # what follows would be read as its operands
             return False
@@ -413,6 +436,12 @@ class Printer:
             except IrError:
                 return False
         return True
+
+
+def region_words(op: Operation) -> tuple[str, ...]:
+    """The words before the second region of the short form, and before those after it."""
+    words: tuple[str, ...] = getattr(op.__class__, "region_words", ())
+    return words
 
 
 def inherent_attributes(op: Operation) -> frozenset[str]:

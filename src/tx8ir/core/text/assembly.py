@@ -1,0 +1,377 @@
+"""Assembly formats: the short form of an operation, declared as MLIR's `assemblyFormat` is.
+
+    class CallOp(Op, name="func.call"):
+        assembly_format = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
+A format is a sequence of
+
+- a literal in backticks: a word or punctuation;
+- `$name`: an operand, several operands, an attribute or a successor of the class, by the name of its field;
+- `type($name)`: the types of operands or results; `implied-type($name, i1)`: ` : T` unless the type is i1;
+- `functional-type($inputs, $outputs)`: `(T, …) -> T`;
+- `attr-dict`, once: the attributes that nothing else in the format says;
+- `( … $name^ … )?`: only where the operands or the attribute marked with `^` are there.
+
+A result whose type is not written has the type that all operands and results share (`SameOperandsAndResultType`).
+The generic form is always read too, and written when the format does not say all.
+"""
+
+# The printer's and the parser's halves of one thing.
+# pyright: reportPrivateUsage=false
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import attrs
+
+from tx8ir.core.attrs.attributes import DictAttr, StrAttr
+from tx8ir.core.attrs.types import ScalarType, Type
+from tx8ir.core.ir.block import Block
+from tx8ir.core.ir.operation import Operation, create_unchecked
+from tx8ir.core.ir.traits import SameOperandsAndResultType
+from tx8ir.core.opdef.definition import SEGMENTS, OpDef, segment_sizes
+from tx8ir.core.opdef.fields import AttributeField, Field, SuccessorField, ValueField
+
+from .custom_format import CustomFormat
+
+if TYPE_CHECKING:
+    from .parser import Parser
+    from .printer import Printer
+
+_TOKEN: Final = re.compile(r"\s*(?:`([^`]+)`|(\$?)([A-Za-z_][A-Za-z0-9_-]*)(\^?)|(\)\?|[(),]))")
+_TIGHT_BEFORE: Final = frozenset(",)]>")
+_TIGHT_AFTER: Final = frozenset("([<")
+
+
+@attrs.frozen
+class Literal:
+    text: str
+
+
+@attrs.frozen
+class Variable:
+    field: Field
+
+
+@attrs.frozen
+class TypeOf:
+    field: ValueField
+    implied: Type | None = None
+
+
+@attrs.frozen
+class FunctionalType:
+    inputs: ValueField
+    outputs: ValueField
+
+
+@attrs.frozen
+class AttributeDict:
+    pass
+
+
+@attrs.frozen
+class Group:
+    elements: tuple[Element, ...]
+    anchor: Field
+
+
+Element: TypeAlias = Literal | Variable | TypeOf | FunctionalType | AttributeDict | Group
+
+
+@attrs.define
+class _Parts:
+    """What has been read of an operation."""
+
+    operands: dict[str, list[tuple[str, int]]] = attrs.field(factory=dict[str, "list[tuple[str, int]]"])
+    types: dict[str, list[Type]] = attrs.field(factory=dict[str, "list[Type]"])
+    attributes: dict[str, Any] = attrs.field(factory=dict[str, Any])
+    successors: dict[str, Block] = attrs.field(factory=dict[str, Block])
+
+
+class Assembly:
+    """The compiled format of an op class: it prints and parses."""
+
+    def __init__(self, op_class: type[Any], source: str) -> None:
+        self._op_class = op_class
+        self._definition: OpDef = op_class.definition
+        d = self._definition
+        self._fields: dict[str, Field] = {f.name: f for f in (*d.operands, *d.results, *d.attributes, *d.successors)}
+        self.elements = tuple(_Compiler(self, source).elements())
+        self._said = frozenset(f.key for f in _variables(self.elements) if isinstance(f, AttributeField))
+        if d.uses_segments:
+            self._said |= {SEGMENTS}
+
+    def field(self, name: str) -> Field:
+        """The field called `name`. Raises TypeError when the class has none."""
+        found = self._fields.get(name)
+        if found is None:
+            raise TypeError(f"the assembly format of {self._op_class.name} names ${name}, which is no field of it")
+        return found
+
+    # -- writing --------------------------------------------------------------------------------------------------
+
+    def print(self, op: Operation, printer: Printer) -> None:
+        """Write `op` after its name."""
+        pieces: list[tuple[str, bool]] = [(op.name, False)]  # texts, and whether each is a literal
+        self._write(self.elements, op, printer, pieces)
+        out = ""
+        for index, (text, literal) in enumerate(pieces):
+            before, after_literal = pieces[index - 1] if index else ("", True)
+            tight = (
+                not out
+                or (literal and text[0] in _TIGHT_BEFORE)
+                or (after_literal and before[-1:] in _TIGHT_AFTER)
+                or (literal and text == "(" and not after_literal)
+            )
+            out += text if tight else f" {text}"
+        printer.write(out)
+
+    def _write(self, elements: Iterable[Element], op: Operation, printer: Printer, out: list[tuple[str, bool]]) -> None:
+        for element in elements:
+            if isinstance(element, Literal):
+                out.append((element.text, True))
+            elif isinstance(element, Group):
+                if self._present(element.anchor, op):
+                    self._write(element.elements, op, printer, out)
+            else:
+                text = self._text(element, op, printer)
+                if text:
+                    out.append((text, False))
+
+    def _present(self, field: Field, op: Operation) -> bool:
+        if isinstance(field, AttributeField):
+            return field.key in op.attributes
+        assert isinstance(field, ValueField)
+        return bool(self._values(field, op))
+
+    def _values(self, field: ValueField, op: Operation) -> tuple[Any, ...]:
+        d = self._definition
+        if field in d.results:
+            start, end = d.result_range(op, field)
+            return op.results[start:end]
+        start, end = d.operand_range(op, field)
+        return op.operands[start:end]
+
+    def _text(self, element: Element, op: Operation, printer: Printer) -> str:
+        if isinstance(element, TypeOf):
+            types = [v.type for v in self._values(element.field, op)]
+            if element.implied is not None:
+                return "" if types == [element.implied] else f": {printer.type(types[0])}"
+            return ", ".join(map(printer.type, types))
+        if isinstance(element, FunctionalType):
+            inputs, outputs = (tuple(v.type for v in self._values(f, op)) for f in (element.inputs, element.outputs))
+            return printer.signature(inputs, outputs)
+        if isinstance(element, AttributeDict):
+            return printer.attributes(op.attributes, self._said, "")
+        assert isinstance(element, Variable)
+        field = element.field
+        if isinstance(field, ValueField):
+            return ", ".join(map(printer.value, self._values(field, op)))
+        if isinstance(field, SuccessorField):
+            return printer.block(op.successors[self._definition.successors.index(field)])
+        assert isinstance(field, AttributeField)
+        return printer.attribute(op.attributes[field.key])
+
+    # -- reading --------------------------------------------------------------------------------------------------
+
+    def parse(self, parser: Parser) -> CustomFormat:
+        """Read an operation after its name. Raises ParseError."""
+        at = parser.pos
+        parts = _Parts()
+        self._read(self.elements, parser, parts)
+        op = self._made(parser, parts, at)
+        return CustomFormat(lambda _: op, has_region=False)
+
+    def _read(self, elements: Iterable[Element], parser: Parser, parts: _Parts) -> None:
+        for element in elements:
+            if isinstance(element, Literal):
+                parser.expect(element.text, f"in {self._op_class.name}")
+            elif isinstance(element, Group):
+                if self._starts(element, parser):
+                    self._read(element.elements, parser, parts)
+            elif isinstance(element, TypeOf):
+                if element.implied is None:
+                    parts.types[element.field.name] = parser.type_list()
+                else:
+                    parts.types[element.field.name] = [parser.type() if parser.accept(":") else element.implied]
+            elif isinstance(element, FunctionalType):
+                signature = parser.function_type()
+                parts.types[element.inputs.name] = list(signature.inputs)
+                parts.types[element.outputs.name] = list(signature.results)
+            elif isinstance(element, AttributeDict):
+                if parser.peek() == "{":
+                    parts.attributes |= dict(parser.dictionary())
+            else:
+                self._read_variable(element.field, parser, parts)
+
+    def _starts(self, group: Group, parser: Parser) -> bool:
+        first = group.elements[0]
+        if isinstance(first, Literal):
+            mark = parser.pos
+            found = parser.accept(first.text)
+            parser.pos = mark
+            return found
+        return parser.peek() == "%"
+
+    def _read_variable(self, field: Field, parser: Parser, parts: _Parts) -> None:
+        if isinstance(field, ValueField):
+            one = field.count == "one"
+            if one or parser.peek() == "%":
+                parts.operands[field.name] = parser.operands() if not one else [parser.operand()]
+        elif isinstance(field, SuccessorField):
+            parts.successors[field.name] = parser.successor()
+        else:
+            assert isinstance(field, AttributeField)
+            codec, _ = self._definition.codecs[field.name]
+            start = parser.pos
+            # What follows a string is no type of it here.
+            is_string = codec.accepts(StrAttr("")) and parser.peek() == '"'
+            found = StrAttr(parser.string()) if is_string else parser.attribute()
+            if not codec.accepts(found):
+                parser.fail(f"attribute {field.key} is {found}, expected {codec.expected}", start)
+            parts.attributes[field.key] = found
+
+    def _made(self, parser: Parser, parts: _Parts, at: int) -> Any:
+        d = self._definition
+        groups: list[list[Any]] = []
+        shared = self._shared_type(parts)
+        for field in d.operands:
+            names = parts.operands.get(field.name, [])
+            types = parts.types.get(field.name, [shared] * len(names) if shared is not None else [])
+            if len(types) != len(names):
+                parser.fail(f"{self._op_class.name} has {len(names)} operands {field.name} and {len(types)} types", at)
+            groups.append(parser.resolve(names, tuple(types)))
+        results: list[Type] = []
+        for field in d.results:
+            results += parts.types.get(field.name, [shared] if shared is not None else [])
+        if d.uses_segments:
+            parts.attributes[SEGMENTS] = segment_sizes(map(len, groups))
+        return create_unchecked(
+            self._op_class,
+            [value for group in groups for value in group],
+            results,
+            DictAttr(parts.attributes),
+            (),
+            tuple(parts.successors[f.name] for f in d.successors),
+            parser.here(at),
+        )
+
+    def _shared_type(self, parts: _Parts) -> Type | None:
+        if SameOperandsAndResultType not in self._op_class.info.traits:
+            return None
+        return next((types[0] for types in parts.types.values() if types), None)
+
+
+class _Compiler:
+    """Reads a format."""
+
+    def __init__(self, assembly: Assembly, source: str) -> None:
+        self._assembly = assembly
+        self._source = source
+        self._tokens = list(self._tokenize(source))
+        self._at = 0
+
+    def _tokenize(self, source: str) -> Iterator[tuple[str, str, bool]]:
+        """Kind ("literal", "variable", "word", "mark"), text, and whether it is an anchor."""
+        position = 0
+        source = source.strip()
+        while position < len(source):
+            match = _TOKEN.match(source, position)
+            if match is None:
+                raise TypeError(f"an assembly format goes wrong at {source[position:]!r}")
+            literal, dollar, word, anchor, mark = match.groups()
+            if literal is not None:
+                yield "literal", literal, False
+            elif word is not None:
+                yield "variable" if dollar else "word", word, bool(anchor)
+            else:
+                yield "mark", mark, False
+            position = match.end()
+
+    def elements(self) -> Iterator[Element]:
+        while self._at < len(self._tokens):
+            yield self._element()[0]
+
+    def _next(self) -> tuple[str, str, bool]:
+        if self._at >= len(self._tokens):
+            raise TypeError(f"the assembly format {self._source!r} ends too early")
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _expect(self, mark: str) -> None:
+        if self._next()[1] != mark:
+            raise TypeError(f"the assembly format {self._source!r} lacks a {mark!r}")
+
+    def _value(self) -> ValueField:
+        field = self._assembly.field(self._next()[1])
+        if not isinstance(field, ValueField):
+            raise TypeError(f"{field.name} is no operand or result, so it has no type")
+        return field
+
+    def _element(self) -> tuple[Element, Field | None]:
+        """An element, and the field that it is the anchor of."""
+        kind, text, anchor = self._next()
+        if kind == "literal":
+            return Literal(text), None
+        if kind == "variable":
+            field = self._assembly.field(text)
+            return Variable(field), field if anchor else None
+        if text == "attr-dict":
+            return AttributeDict(), None
+        if text == "(":
+            return self._group(), None
+        make = {"type": self._type, "implied-type": self._implied, "functional-type": self._functional}.get(text)
+        if make is None:
+            raise TypeError(f"an assembly format has no {text!r}")
+        self._expect("(")
+        return make(), None
+
+    def _group(self) -> Group:
+        elements: list[Element] = []
+        anchor: Field | None = None
+        while self._tokens[self._at][1] != ")?":
+            element, found = self._element()
+            elements.append(element)
+            anchor = found or anchor
+        self._at += 1
+        if anchor is None:
+            raise TypeError(f"a group of the assembly format {self._source!r} has no anchor: $name^")
+        return Group(tuple(elements), anchor)
+
+    def _type(self) -> Element:
+        field = self._value()
+        self._expect(")")
+        return TypeOf(field)
+
+    def _implied(self) -> Element:
+        field = self._value()
+        self._expect(",")
+        implied = ScalarType.of(self._next()[1])
+        self._expect(")")
+        return TypeOf(field, implied)
+
+    def _functional(self) -> Element:
+        inputs = self._value()
+        self._expect(",")
+        outputs = self._value()
+        self._expect(")")
+        return FunctionalType(inputs, outputs)
+
+
+def _variables(elements: Iterable[Element]) -> Iterator[Field]:
+    for element in elements:
+        if isinstance(element, Variable):
+            yield element.field
+        elif isinstance(element, Group):
+            yield from _variables(element.elements)
+
+
+@cache
+def assembly_of(op_class: type[Operation]) -> Assembly | None:
+    """The assembly format that an op class declares, or None. Raises TypeError for one that is wrong."""
+    source: str | None = getattr(op_class, "assembly_format", None)
+    return None if source is None else Assembly(op_class, source)
