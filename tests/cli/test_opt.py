@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import attrs
+import numpy as np
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
@@ -243,7 +244,7 @@ def test_an_invalid_program_passes_without_verification(opt: Opt) -> None:
     [
         (["missing.mlir"], "missing.mlir: expected a file of IR text, found nothing there"),
         (["a.mlir", "--explain", "no_such"], "no pattern is named 'no_such'; patterns are add_zero, "),
-        (["a.mlir", "-o", "no/such/folder"], "No such file or directory"),
+        (["a.mlir", "-o", "no/such/folder.mlir"], "No such file or directory"),
         (["missing.onnx"], "missing.onnx: expected an ONNX model, IR text or a saved program, found nothing there"),
         (["b.onnx", "--split-input-file"], "--split-input-file is for IR text; b.onnx is none"),
     ],
@@ -254,3 +255,87 @@ def test_wrong_requests_are_one_line_and_status_2(opt: Opt, arguments: list[str]
     assert result.stderr.startswith("error: ")
     assert message in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+# --- what mlir-opt and xdsl-opt have
+
+UNKNOWN = '%0 = "foo.make"() <{size = 3 : si32}> : () -> !foo.thing<vector<2xf32>>\n'
+
+
+def test_unknown_dialects_are_kept_on_request(opt: Opt) -> None:
+    refused = opt("-", stdin=UNKNOWN)
+    assert (refused.exit_code, "unknown dialect 'foo'" in refused.stderr) == (2, True)
+    kept = opt("-", "--allow-unregistered-dialect", "--print-op-generic", stdin=UNKNOWN)
+    assert kept.exit_code == 0
+    assert '"foo.make"() <{size = 3 : si32}> : () -> !foo.thing<vector<2xf32>>' in kept.stdout
+
+
+def test_the_generic_form_has_no_types_of_ours(opt: Opt) -> None:
+    text = opt("a.mlir", "--mlir-print-op-generic").stdout
+    assert '"func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({' in text
+    assert "vtensor" not in text
+
+
+def test_names_are_kept_on_request(opt: Opt) -> None:
+    assert "%x: !pd.vtensor" in opt("a.mlir", "--keep-names").stdout
+    assert "%x" not in opt("a.mlir").stdout
+
+
+def test_the_ir_is_printed_around_passes_by_name(opt: Opt) -> None:
+    result = opt("a.mlir", "-p", "canonicalize,cse", "--mlir-print-ir-before", "cse", "--print-ir-after", "cse")
+    assert result.stderr.count("// -----// IR before cse") == result.stderr.count("// -----// IR after cse") == 1
+    assert "canonicalize" not in result.stderr
+    everything = opt("a.mlir", "-p", "canonicalize,cse", "--print-ir-before-all")
+    assert everything.stderr.count("IR before") == 2
+    assert "no pass is named 'cze'" in opt("a.mlir", "--print-ir-after", "cze").stderr
+
+
+def test_a_pipeline_in_a_module_is_the_same_and_can_be_dumped(opt: Opt) -> None:
+    result = opt("a.mlir", "--pass-pipeline", "builtin.module(func.func(cse))", "--dump-pass-pipeline")
+    assert result.stdout == opt("a.mlir", "-p", "func.func(cse)").stdout
+    assert result.stderr == "builtin.module(func.func(cse))\n"
+
+
+def test_dialects_are_listed(opt: Opt) -> None:
+    assert {"builtin", "func", "scf"} <= set(opt("--show-dialects").stdout.split())
+
+
+def test_long_numbers_are_left_out_on_request(opt: Opt) -> None:
+    text = '%0 = "builtin.constant"() {value = dense<[1, 2, 3]> : tensor<3xi32>} : () -> tensor<3xi32>\n'
+    assert "dense_resource<__elided__>" in opt("--elide-large-elements", "2", stdin=text).stdout
+    assert "dense<[1, 2, 3]>" in opt("--elide-large-elements", "3", stdin=text).stdout
+
+
+def test_weights_are_saved_into_a_folder_and_never_left_out_in_silence(opt: Opt, tmp_path: Path) -> None:
+    program = tx8ir.parse(TWO_EXPS)
+    program.weights.add("w", np.ones(3, np.float32))
+    program.save(tmp_path / "model")
+    assert "none of the 1 weights" in opt("model", "-p", "cse").stderr
+    result = opt("model", "-p", "cse", "-o", "saved")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+    saved = Program.load(tmp_path / "saved")
+    assert list(saved.weights) == ["w"]
+    assert sum(op.name == "pd.exp" for op in saved.module.walk()) == 1
+
+
+class TestExpectedErrors:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "// expected-error @+1 {{unknown dialect 'foo'}}\n" + UNKNOWN,
+            UNKNOWN.rstrip() + " // expected-error {{unknown dialect}}\n",
+            "// expected-error-re @below {{unknown {{[a-z]+}} 'foo'}}\n" + UNKNOWN,
+            f"{TWO_EXPS}// -----\n// expected-error @below {{{{unknown dialect 'foo'}}}}\n{UNKNOWN}",
+            TWO_EXPS.replace("    return", "    // expected-error @below {{func.return gives}}\n    return %x, %x : "
+                             "!pd.vtensor<4xf32>, !pd.vtensor<4xf32> //"),
+        ],
+    )  # fmt: skip
+    def test_those_that_come(self, opt: Opt, text: str) -> None:
+        result = opt("--verify-diagnostics", "--split-input-file", stdin=text)
+        assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
+
+    def test_those_that_do_not_come_and_others(self, opt: Opt) -> None:
+        result = opt("--verify-diagnostics", stdin="// expected-error {{nothing}}\n" + UNKNOWN)
+        assert result.exit_code == 1
+        assert "line 2: unexpected error: unknown dialect 'foo'" in result.stderr
+        assert "line 1: expected error 'nothing' was not produced" in result.stderr

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TypeAlias
 
 import attrs
@@ -148,6 +148,35 @@ class PrintAfterAll(Instrumentation):
     def after_failed_pass(self, run: PassRun, error: BaseException) -> None:
         if not run.is_nest:
             self.write(f"{_header('IR after the failure of', run)}\n{print_op(run.root)}\n")
+
+
+class PrintAround(Instrumentation):
+    """Writes the operation that a pass works on before and after passes of some names.
+
+    Args:
+        write: takes each text, header included.
+        before: names of passes; None: all.
+        after: names of passes.
+    """
+
+    def __init__(
+        self, write: Write = print, *, before: Collection[str] | None = (), after: Collection[str] = ()
+    ) -> None:
+        self.write = write
+        self.before = before
+        self.after = after
+
+    def before_pass(self, run: PassRun) -> None:
+        if not run.is_nest and (self.before is None or _is_named(run, self.before)):
+            self.write(f"{_header('IR before', run)}\n{print_op(run.root)}\n")
+
+    def after_pass(self, run: PassRun) -> None:
+        if not run.is_nest and _is_named(run, self.after):
+            self.write(f"{_header('IR after', run)}\n{print_op(run.root)}\n")
+
+
+def _is_named(run: PassRun, names: Collection[str]) -> bool:
+    return any(name in names for name in (run.stage.name, *run.stage.aliases))
 
 
 class _Comparing(Instrumentation):
