@@ -266,3 +266,14 @@ def test_a_call_that_allocates_what_it_gives_gives_storage_of_its_own() -> None:
     assert not analysis.is_external(once)
     assert not analysis.may_alias(once, named(program)["a"])
     assert analysis.may_alias(twice, again)
+
+
+def test_what_is_only_declared_or_in_a_module_inside_may_do_anything():
+    program = parse(
+        f"func.func private @ext({T}) -> {T}\n"
+        f"func.func @main(%x: {T}) -> {T} {{\n  %0 = func.call @ext(%x) : ({T}) -> {T}\n  return %0 : {T}\n}}\n"
+        "module @inner {\n  func.func @other() {\n    return\n  }\n}\n"
+    )
+    analysis = AliasAnalysis(program)
+    assert analysis.is_opaque(program.main)
+    assert analysis.is_opaque(program.function("inner").regions[0].block.first_op)

@@ -115,7 +115,9 @@ class AliasAnalysis(StorageNodes):
         self._of_function: dict[Operation, _Universe] = {}
         self._fresh: set[Value] = set()
         self._functions: dict[str, Operation] = {
-            op.attributes["sym_name"].value: op for op in program.body if CallableLike in op.info.interfaces
+            op.attributes["sym_name"].value: op
+            for op in program.body
+            if CallableLike in op.info.interfaces and op.regions and len(op.regions[0])  # a declaration may do anything
         }
         with relaxed_gc():
             self._build(program)
@@ -201,8 +203,12 @@ class AliasAnalysis(StorageNodes):
         return self._any_opaque and self._universe_of(value).opaque
 
     def is_opaque(self, function: Operation) -> bool:
-        """Whether `function` does something that is not known, and so may write any storage."""
-        return self._of_function[function].opaque
+        """Whether `function` does something that is not known, and so may write any storage.
+
+        What a function of a module inside the program does is not known.
+        """
+        universe = self._of_function.get(function)
+        return universe is None or universe.opaque
 
     def is_external(self, value: Value) -> bool:
         """Whether the storage of `value` may exist outside of its function: arguments, parameters, inputs, results of
