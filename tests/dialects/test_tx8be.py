@@ -133,7 +133,8 @@ EXAMPLES: dict[str, tuple[tuple[VTensorType, ...], Callable[..., Op]]] = {
     "Broadcast": ((tensor(3, 1),), lambda x: tx8be.Broadcast(x, y=x234)),
     "Gather": ((tensor(9, 4), tensor(2, 3, element=i32)), lambda t, i: tx8be.Gather(t, i)),
 }
-STRUCTURE = {"None", "Group", "Return"}
+SCHEDULE = {"schedule", "repeat", "step"}  # tests/backend/nest/test_schedule.py has examples
+STRUCTURE = {"None", "Group", "Return", *SCHEDULE}
 
 
 def wrap(types: tuple[VTensorType, ...], build: Callable[..., Op]) -> Program:
@@ -153,7 +154,7 @@ class TestEveryOp:
         assert set(classes) == set(EXAMPLES) | STRUCTURE
         for name, op in classes.items():
             assert op.__doc__
-            stored = {"Constant", "LoadConst", "Group", "Return"}  # evaluated by the interpreter's models
+            stored = {"Constant", "LoadConst", "Group", "Return", *SCHEDULE}  # evaluated by the interpreter's models
             assert (Compute in op.info.interfaces) != (name in stored)
 
     @pytest.mark.parametrize("name", EXAMPLES)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tx8ir.core import Block, BlockArgument, IrError, NoneType, Operation, Program, RankedTensor, Value, VTensorType
 from tx8ir.dialects import tx8be
-from tx8ir.dialects.tx8be import BackendOp, DevAttr, GroupOp, ReturnOp
+from tx8ir.dialects.tx8be import BackendOp, DevAttr, GroupOp, ReturnOp, ScheduleOp
 from tx8ir.target.chip import Target
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout
@@ -136,3 +136,8 @@ def region_tiles(group: tx8be.GroupOp, target: Target) -> tuple[int, ...]:
         for x in range(region.x, region.x + region.dx)
         for y in range(region.y, region.y + region.dy)
     )
+
+
+def schedule_of(group: GroupOp) -> ScheduleOp | None:
+    """The schedule of a group, as `schedule-groups` makes it; None of a group that has none."""
+    return next((op for op in group.body.block if isinstance(op, ScheduleOp)), None)

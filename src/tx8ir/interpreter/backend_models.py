@@ -1,4 +1,4 @@
-"""`Evaluate` for the backend graph's groups and constants."""
+"""`Evaluate` for the backend graph's groups, schedules and constants."""
 
 from __future__ import annotations
 
@@ -25,3 +25,11 @@ class GroupEvaluate(Model[tx8be.GroupOp], Evaluate):
 
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
         return (yield Enter(self.op.body.block, operands))
+
+
+@Evaluate.implement(tx8be.ScheduleOp)
+class ScheduleEvaluate(Model[tx8be.ScheduleOp], Evaluate):
+    """A schedule says when the ops of its group run, and gives no values."""
+
+    def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Outcome:
+        return ()

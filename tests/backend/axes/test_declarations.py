@@ -34,6 +34,9 @@ NO_AXES = {
     tx8be.NoneOp: "gives no tensor",
     tx8be.ReturnOp: "ends a group and has no result",
     tx8be.GroupOp: "has the iteration space of its body",
+    tx8be.ScheduleOp: "says when ops run",
+    tx8be.RepeatOp: "is a part of a schedule",
+    tx8be.StepOp: "is a part of a schedule",
 }
 NO_OPERANDS = {tx8be.ConstantOp, tx8be.LoadConstOp}
 

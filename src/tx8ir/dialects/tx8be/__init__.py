@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from tx8ir.core import Dialect, ops_of
 
-from . import elementwise, movement, neural, reduction, structure
+from . import elementwise, movement, neural, reduction, schedule, structure
 from .attributes import (
     ATTRIBUTES,
     Activation,
@@ -27,11 +27,12 @@ from .attributes import (
 from .base import BackendOp, is_none, ranked
 from .elementwise import BINARY, RELATIONS, UNARY, BinaryOp, UnaryOp, add_unary, binary_of, function_of, unary_of
 from .reduction import reduce_axes
+from .schedule import SlotAttr, StrategyAttr, cuts_of, loop_trips
 
 DIALECT: Dialect = Dialect(
     "tx8be",
-    ops=[*ops_of(structure, neural, elementwise, reduction, movement), *UNARY],
-    attributes=list(ATTRIBUTES),
+    ops=[*ops_of(structure, neural, elementwise, reduction, movement, schedule), *UNARY],
+    attributes=[*ATTRIBUTES, SlotAttr, StrategyAttr],
 )
 
 __all__ = [
@@ -49,11 +50,15 @@ __all__ = [
     "ParallelMode",
     "ReduceFunction",
     "RegionAttr",
+    "SlotAttr",
+    "StrategyAttr",
     "UnaryOp",
     "add_unary",
     "binary_of",
+    "cuts_of",
     "function_of",
     "is_none",
+    "loop_trips",
     "ranked",
     "reduce_axes",
     "unary_of",

@@ -64,6 +64,15 @@ from .reduction import (
     SoftmaxOp,
     reduce_axes,
 )
+from .schedule import (
+    RepeatOp,
+    ScheduleOp,
+    SlotAttr,
+    StepOp,
+    StrategyAttr,
+    cuts_of,
+    loop_trips,
+)
 from .structure import (
     ConstantOp,
     GroupOp,
@@ -131,6 +140,9 @@ Slice = SliceOp
 Concatenate = ConcatenateOp
 Broadcast = BroadcastOp
 Gather = GatherOp
+step = StepOp
+repeat = RepeatOp
+schedule = ScheduleOp
 Abs = AbsOp
 Recip = RecipOp
 Square = SquareOp
@@ -232,12 +244,14 @@ __all__ = [
     "RegionAttr",
     "Relu",
     "ReluOp",
+    "RepeatOp",
     "Reshape",
     "ReshapeOp",
     "Return",
     "ReturnOp",
     "Rsqrt",
     "RsqrtOp",
+    "ScheduleOp",
     "Select",
     "SelectOp",
     "Sigmoid",
@@ -246,6 +260,7 @@ __all__ = [
     "SinOp",
     "Slice",
     "SliceOp",
+    "SlotAttr",
     "Softmax",
     "SoftmaxOp",
     "Softplus",
@@ -254,8 +269,10 @@ __all__ = [
     "SqrtOp",
     "Square",
     "SquareOp",
+    "StepOp",
     "StoreVar",
     "StoreVarOp",
+    "StrategyAttr",
     "Sub",
     "SubOp",
     "Tanh",
@@ -268,9 +285,14 @@ __all__ = [
     "UnaryOp",
     "add_unary",
     "binary_of",
+    "cuts_of",
     "function_of",
     "is_none",
+    "loop_trips",
     "ranked",
     "reduce_axes",
+    "repeat",
+    "schedule",
+    "step",
     "unary_of",
 ]

@@ -89,8 +89,9 @@ class DevAttr(SparseStructAttr):
     """How an op's result is kept on the device.
 
     `mem_layout` is the physical layout; `imm_size` and `imm_addr` are the bytes and the SPM address of the op's
-    scratch buffer; `mem_addr` holds one address per buffer (`multi_buf_num` of them when `multi_buf_en`);
-    `temporal_mem_slice` is the extent of one time slice per axis; `source_type` the software-pipeline stage.
+    scratch buffer; `state_addr` is that of what parts of an axis leave behind that the op combines; `mem_addr` has one
+    address per buffer (`multi_buf_num` of them when `multi_buf_en`); `temporal_mem_slice` is the extent of one time
+    slice per axis; `source_type` the software-pipeline stage.
     """
 
     mem_layout: str = attrs.field(converter=str, validator=_check_layout)
@@ -102,6 +103,7 @@ class DevAttr(SparseStructAttr):
     source_type: int = 0
     imm_addr: int = 0
     mem_addr: tuple[int, ...] = ()
+    state_addr: int = 0
 
     @property
     def is_aligned(self) -> bool:
