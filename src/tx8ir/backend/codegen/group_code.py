@@ -7,10 +7,10 @@ from functools import partial
 
 import attrs
 
-from tx8ir.backend.codegen.emission import Stream, emit_streams
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, region_tiles, shape_of
 from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.emission import Stream, emit_streams
 from tx8ir.backend.oplib.kernel import InstructionDraft
 from tx8ir.backend.schedule.annotations import read_scratch, read_spm_addresses, read_tiling
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, LoadOp

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tx8ir.backend.graph import CompileError, format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box, window_box
 from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
@@ -9,12 +11,14 @@ from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.backend.oplib.reduction import window_granules
+from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
 from tx8ir.target.chip import Target
+from tx8ir.target.formats import F32
 
-__all__ = ["ConvCuts", "ConvLib", "GemmCuts", "GemmLib"]
+__all__ = ["ConvCuts", "ConvLib", "ConvStream", "GemmCuts", "GemmLib", "GemmStream"]
 
 
 @OpLib.implement(tx8be.GemmOp)
@@ -27,20 +31,44 @@ class GemmLib(KernelModel[tx8be.GemmOp]):
         return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.NE, align_cx=False)
 
     def emit(self, kernel: OpKernel) -> None:
-        op, lhs, out = self.op, kernel.operand(0), kernel.result
-        kernel.gemm(
-            lhs,
-            kernel.operand(1),
-            out,
-            m=out.shape[-2],
-            k=lhs.shape[-2 if op.transL else -1],
-            n=out.shape[-1],
-            transpose_lhs=op.transL,
-            transpose_rhs=op.transR,
-            bias=kernel.optional(2),
-            psum=kernel.optional(3),
-            activation=op.activation.value,
-        )
+        _gemm(self.op, kernel, kernel.result, kernel.optional(3), last=True)
+
+
+def _gemm(op: tx8be.GemmOp, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
+    lhs = kernel.operand(0)
+    kernel.gemm(
+        lhs,
+        kernel.operand(1),
+        out,
+        m=out.shape[-2],
+        k=lhs.shape[-2 if op.transL else -1],
+        n=out.shape[-1],
+        transpose_lhs=op.transL,
+        transpose_rhs=op.transR,
+        bias=kernel.optional(2) if last else None,
+        psum=psum,
+        activation=op.activation.value if last else "none",
+    )
+
+
+def _sum_of(result: SpmTensor) -> tuple[SpmTensor, ...]:
+    """The state of a product of floating numbers: the result in fp32."""
+    return (result.with_format(F32),)
+
+
+@Streamed.implement(tx8be.GemmOp)
+class GemmStream(Model[tx8be.GemmOp], Streamed):
+    """The sum over K in fp32; the op's own psum is where it begins."""
+
+    __slots__ = ()
+
+    def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
+        return _sum_of(result)
+
+    def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
+        psum = kernel.optional(3) if phase == "first" else state[0]
+        last = phase == "last"
+        _gemm(self.op, kernel, kernel.result if last else state[0], psum, last=last)
 
 
 @Sharding.implement(tx8be.GemmOp)
@@ -85,30 +113,49 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
         return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.NE, align_cx=False)
 
     def emit(self, kernel: OpKernel) -> None:
-        op, src, weight, out = self.op, kernel.operand(0), kernel.operand(1), kernel.result
-        bias, psum = kernel.optional(2), kernel.optional(3)
-        if op.groups > 1:
-            weight = _depthwise_weight(kernel, weight, src.channels)
-        kernel.add(
-            "conv",
-            src=src.address,
-            weight=weight.address,
-            out=out.address,
-            psum=None if psum is None else psum.address,
-            bias=None if bias is None else bias.address,
-            shape=src.nhwc,
-            out_channels=out.channels,
-            kernel=weight.shape[:2],
-            strides=op.strides,
-            pads=kernel.slice.pads,
-            dilations=op.dilations,
-            depthwise=op.groups > 1,
-            in_format=src.format.name,
-            out_format=out.format.name,
-            psum_format=None if psum is None else psum.format.name,
-            bias_format=None if bias is None else bias.format.name,
-            activation=op.activation.value,
-        )
+        _conv(self.op, kernel, kernel.result, kernel.optional(3), last=True)
+
+
+def _conv(op: tx8be.ConvOp, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
+    src, weight = kernel.operand(0), kernel.operand(1)
+    bias = kernel.optional(2) if last else None
+    if op.groups > 1:
+        weight = _depthwise_weight(kernel, weight, src.channels)
+    kernel.add(
+        "conv",
+        src=src.address,
+        weight=weight.address,
+        out=out.address,
+        psum=None if psum is None else psum.address,
+        bias=None if bias is None else bias.address,
+        shape=src.nhwc,
+        out_channels=out.channels,
+        kernel=weight.shape[:2],
+        strides=op.strides,
+        pads=kernel.slice.pads,
+        dilations=op.dilations,
+        depthwise=op.groups > 1,
+        in_format=src.format.name,
+        out_format=out.format.name,
+        psum_format=None if psum is None else psum.format.name,
+        bias_format=None if bias is None else bias.format.name,
+        activation=op.activation.value if last else "none",
+    )
+
+
+@Streamed.implement(tx8be.ConvOp)
+class ConvStream(Model[tx8be.ConvOp], Streamed):
+    """The sum over input channels and window in fp32; the op's own psum is where it begins."""
+
+    __slots__ = ()
+
+    def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
+        return _sum_of(result)
+
+    def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
+        psum = kernel.optional(3) if phase == "first" else state[0]
+        last = phase == "last"
+        _conv(self.op, kernel, kernel.result if last else state[0], psum, last=last)
 
 
 def _depthwise_weight(kernel: OpKernel, weight: SpmTensor, channels: int) -> SpmTensor:

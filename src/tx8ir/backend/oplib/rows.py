@@ -6,6 +6,8 @@ per element (K = 1, no accumulation), where a TDMA broadcast would copy lane by 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tx8ir.backend.graph import optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.elementwise import binary_unit
@@ -13,6 +15,7 @@ from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, 
 from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.precision import narrow, widen
+from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Model, Operation
 from tx8ir.dialects import tx8be
@@ -20,14 +23,29 @@ from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 from tx8ir.target.layout import MemLayout
 
-__all__ = ["LayerNormLib", "RowCuts", "SoftmaxLib"]
+__all__ = ["LayerNormLib", "RowCuts", "SoftmaxLib", "SoftmaxStream"]
 
 
-class _RowKernel:
+class _RowSteps:
+    """Elementwise steps on fp32 tensors of one form."""
+
+    def __init__(self, kernel: OpKernel) -> None:
+        self.kernel = kernel
+
+    def vv(self, function: str, lhs: SpmTensor, rhs: SpmTensor, dst: SpmTensor) -> None:
+        for count, a, b, to in self.kernel.each_run(lhs, rhs, dst):
+            self.kernel.binary_vv(function, a, b, to, count, F32)
+
+    def unary(self, function: str, src: SpmTensor, dst: SpmTensor) -> None:
+        for count, a, to in self.kernel.each_run(src, dst):
+            self.kernel.unary(function, a, to, count, F32)
+
+
+class _RowKernel(_RowSteps):
     """The steps that Softmax and LayerNorm share, on fp32 tensors of the form of `like`."""
 
     def __init__(self, kernel: OpKernel, like: SpmTensor) -> None:
-        self.kernel = kernel
+        super().__init__(kernel)
         self.like = like
         self.ones = kernel.temporary(SpmTensor(F32, (1, like.channels), MemLayout.Cx))
         kernel.fill(self.ones, 1.0)
@@ -44,14 +62,6 @@ class _RowKernel:
         out = self.spread
         self.kernel.gemm(row, self.ones, out, m=out.hw, k=1, n=out.channels)
         return out
-
-    def vv(self, function: str, lhs: SpmTensor, rhs: SpmTensor, dst: SpmTensor) -> None:
-        for count, a, b, to in self.kernel.each_run(lhs, rhs, dst):
-            self.kernel.binary_vv(function, a, b, to, count, F32)
-
-    def unary(self, function: str, src: SpmTensor, dst: SpmTensor) -> None:
-        for count, a, to in self.kernel.each_run(src, dst):
-            self.kernel.unary(function, a, to, count, F32)
 
 
 class _RowLib(KernelModel[Operation]):
@@ -84,6 +94,65 @@ class SoftmaxLib(_RowLib):
         rows.unary("exp", y, y)
         rows.vv("div", y, rows.broadcast(rows.reduce("sum", y)), y)
         self.finish(kernel, y)
+
+
+@Streamed.implement(tx8be.SoftmaxOp)
+class SoftmaxStream(Model[tx8be.SoftmaxOp], Streamed):
+    """The largest number of each row and the sum of exponentials less it, in one read; the quotient in a second one.
+
+    Parts are merged as in Milakov and Gimelshein (2018), "Online normalizer calculation for softmax".
+    """
+
+    __slots__ = ()
+
+    def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
+        row = SpmTensor(F32, (*result.shape[:-1], 1), result.layout)
+        return row, row
+
+    def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
+        largest, total = state
+        x = widen(kernel, kernel.operand(0))
+        y = kernel.result
+        wide = y if y.format == F32 else kernel.temporary(y.with_format(F32))
+        rows = _RowKernel(kernel, wide)
+        if phase == "finish":
+            rows.vv("sub", x, rows.broadcast(largest), wide)
+            rows.unary("exp", wide, wide)
+            rows.vv("div", wide, rows.broadcast(total), wide)
+            if wide is not y:
+                narrow(kernel, wide, y)
+            return
+        own = rows.reduce("max", x)
+        if phase == "next":
+            rows.vv("max", own, largest, own)
+            _scale(rows, total, largest, own)
+        rows.vv("sub", x, rows.broadcast(own), wide)
+        rows.unary("exp", wide, wide)
+        kernel.copy(own, largest)
+        if phase == "next":
+            rows.vv("add", total, rows.reduce("sum", wide), total)
+        else:
+            kernel.reduce("sum", "C", wide, total)
+
+    def merge(self, kernel: OpKernel, state: Sequence[SpmTensor], others: Sequence[Sequence[SpmTensor]]) -> None:
+        largest, total = state
+        rows = _RowSteps(kernel)
+        most = kernel.temporary(largest)
+        kernel.copy(largest, most)
+        for other, _ in others:
+            rows.vv("max", most, other, most)
+        _scale(rows, total, largest, most)
+        for other, part in others:
+            _scale(rows, part, other, most)
+            rows.vv("add", total, part, total)
+        kernel.copy(most, largest)
+
+
+def _scale(rows: _RowSteps, total: SpmTensor, before: SpmTensor, after: SpmTensor) -> None:
+    """The sum of exponentials less `before` becomes that less `after`, which is larger; `before` is overwritten."""
+    rows.vv("sub", before, after, before)
+    rows.unary("exp", before, before)
+    rows.vv("mul", total, before, total)
 
 
 @OpLib.implement(tx8be.LayerNormOp)

@@ -61,7 +61,8 @@ def transfer(tensor: SpmTensor, box: Box, part: SpmTensor, target: Target) -> Tr
     """How `box` of `tensor` maps to `part`, a tensor of the box's extents, in walks that a DMA of `target` can do.
 
     A slice of a dense tensor is a strided box; one of a blocked tensor is, per batch, a walk over its channel blocks
-    and one for the C0 tail. Padding lanes are copied along where the slice's blocks are the tensor's.
+    and one for the C0 tail. Padding lanes are copied along where the slice's blocks are the tensor's. The two may have
+    different layouts: the walks then change one into the other.
 
     Raises:
         CompileError: the format packs several elements into a byte.
@@ -73,7 +74,7 @@ def transfer(tensor: SpmTensor, box: Box, part: SpmTensor, target: Target) -> Tr
         whole, slice_, part = whole.with_channels(1), Box((0,), (1,)), part.with_channels(1)
     complete = True
     if part.blocked and part.lanes != part.channels:
-        complete = whole.covers_blocks(*slice_.channels)
+        complete = whole.blocked and whole.covers_blocks(*slice_.channels)
         if complete:
             whole, part = whole.padded(), part.padded()
     axes = [
@@ -91,6 +92,11 @@ def _fields(walk: Walk, spm: int, ddr: Sequence[int], element_bytes: int) -> dic
         "strides": tuple(stride // element_bytes for _, stride, _ in walk.levels),
         "iterations": tuple(extent for extent, _, _ in walk.levels),
     }
+
+
+def _becomes(source: SpmTensor, target: SpmTensor) -> str | None:
+    """The layout that a copy makes of its bytes; None where it keeps theirs."""
+    return target.layout.value if source.blocked != target.blocked else None
 
 
 def _placed(transfers: Sequence[Transfer], ddr: int) -> list[tuple[Walk, list[int]]]:
@@ -114,7 +120,8 @@ def load_instructions(
     if not transfers[0].complete:
         kernel.fill(part)
     for walk, bases in rows:
-        kernel.add("rdma", **_fields(walk, part.address, bases, part.format.bytes))
+        layout = _becomes(transfers[0].whole, part)
+        kernel.add("rdma", **_fields(walk, part.address, bases, part.format.bytes), as_layout=layout)
     return kernel.instructions
 
 
@@ -131,5 +138,6 @@ def store_instructions(
         raise CompileError(f"a store of channels {first.box.channels} of {first.whole.channels} cuts a channel block")
     kernel = OpKernel(OpSlice((), part), target)
     for walk, bases in rows:
-        kernel.add("wdma", **_fields(walk, part.address, bases, part.format.bytes))
+        layout = _becomes(part, first.whole)
+        kernel.add("wdma", **_fields(walk, part.address, bases, part.format.bytes), as_layout=layout)
     return kernel.instructions
