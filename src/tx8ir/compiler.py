@@ -14,6 +14,7 @@ from tx8ir import transforms
 from tx8ir.backend import constants, grouping, layout, lowering, set_target
 from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
+from tx8ir.backend.nest import schedule_groups
 from tx8ir.backend.schedule.annotations import read_spm_bytes
 from tx8ir.backend.search import shard_and_split
 from tx8ir.core import DYNAMIC, ElementLike, IrError, Operation, Program, RankedTensor, bf16, element_type, f16, f32
@@ -40,6 +41,7 @@ _PASSES: Final = (
     layout,
     constants,
     grouping,
+    schedule_groups,
     shard_and_split,
     allocate_spm,
     allocate_ddr,
@@ -96,6 +98,7 @@ _STAGES: Final = (
     "group-mapping",
     "group-fuse",
     "group-barriers",
+    "schedule-groups",
     "shard-and-split",
     "allocate-spm",
     "allocate-ddr",

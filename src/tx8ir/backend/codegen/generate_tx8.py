@@ -8,10 +8,11 @@ import attrs
 import numpy as np
 
 from tx8ir.backend.codegen.group_code import GroupCode
-from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, ranked_type, region_tiles
+from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, ranked_type, region_tiles, schedule_of
 from tx8ir.backend.lowering.check_ranges import STATUS_WORDS, status_words
 from tx8ir.backend.memory.allocate_ddr import result_values
 from tx8ir.backend.memory.ddr_storage import address_of, storage_of, stored_bytes
+from tx8ir.backend.nest.code import NestCode
 from tx8ir.backend.schedule.annotations import read_ddr_scratch, remove_ddr_scratch
 from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
@@ -50,8 +51,8 @@ class GenerateTx8(Pass):
             for group in backend_ops(program):
                 if not isinstance(group, tx8be.GroupOp) or group.group_tag == 2:
                     continue
-                code = GroupCode(group, transfers)
-                made = code.emit_constants()
+                code = NestCode(group) if schedule_of(group) is not None else GroupCode(group, transfers)
+                made = code.emit_constants() if isinstance(code, GroupCode) else 0
                 if pending:
                     tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=str(tx8.Source(group.group_id)))
                 tiles.update(region_tiles(group, target))

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
+from tx8ir.backend.graph import CompileError, backend_ops, region_tiles, schedule_of
 from tx8ir.backend.memory.buffers import MemoryPlanError
 from tx8ir.backend.memory.spm_plan import place_in_spm
 from tx8ir.backend.schedule.annotations import read_tiling, write_spm
@@ -41,7 +41,8 @@ class AllocateSpm(Pass):
         target = tx8.target_of(program)
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp) and op.group_tag != 2]
         for number, group in enumerate(groups):
-            self._allocate(GroupBody.of(group, target), high=number % 2 == 1)
+            if schedule_of(group) is None:
+                self._allocate(GroupBody.of(group, target), high=number % 2 == 1)
 
     def _allocate(self, body: GroupBody, high: bool) -> None:
         target = body.target

@@ -8,6 +8,8 @@ from typing import Any, ClassVar
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
+from tx8ir.backend.nest.body import covers
+from tx8ir.backend.nest.solutions import Solutions
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.backend.search.problem import SearchMemory
@@ -35,23 +37,19 @@ class GroupFuse(Pass):
     """
 
     name: ClassVar[str] = "group-fuse"
-    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Transfers})
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
         memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
+        prices = _Prices(target, memory, transfers, self.analyses.get(Solutions, program))
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         for position, group in enumerate(groups):
             reader = _only_reader(group)
             if reader is None:
                 continue
             merged = merge(group, reader)
-            apart = (
-                _price(group, target, memory, transfers)
-                + _price(reader, target, memory, transfers)
-                + cost.barrier(target)
-            )
-            if _price(merged, target, memory, transfers) < apart:
+            if prices.of(merged) < prices.of(group) + prices.of(reader) + cost.barrier(target):
                 groups[groups.index(reader, position)] = merged
                 _replace(group, reader, merged, self.name)
                 self.count("merged")
@@ -60,12 +58,23 @@ class GroupFuse(Pass):
                 self.count("not worth it")
 
 
-def _price(group: tx8be.GroupOp, target: Target, memory: SearchMemory, transfers: Transfers) -> float:
-    """Estimated cycles of the best tiling of `group`; infinite when there is none."""
-    try:
-        return memory.best_tiling(GroupBody.of(group, target, transfers), len(region_tiles(group, target))).cycles
-    except CompileError:
-        return math.inf
+@attrs.frozen
+class _Prices:
+    """What the searches of a compilation know."""
+
+    target: Target
+    memory: SearchMemory
+    transfers: Transfers
+    solutions: Solutions
+
+    def of(self, group: tx8be.GroupOp) -> float:
+        """Estimated cycles of the best tiling of `group`, or where it has none of its best strategy; else infinite."""
+        try:
+            body = GroupBody.of(group, self.target, self.transfers)
+            return self.memory.best_tiling(body, len(region_tiles(group, self.target))).cycles
+        except CompileError:
+            solution = self.solutions.of(group) if covers(group) else None
+            return math.inf if solution is None else solution.cycles
 
 
 def _only_reader(group: tx8be.GroupOp) -> tx8be.GroupOp | None:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
+from tx8ir.backend.graph import CompileError, backend_ops, region_tiles, schedule_of
 from tx8ir.backend.schedule.annotations import read_given_sharding, write_tiling
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.transfer import Transfers
@@ -28,7 +28,8 @@ class ShardAndSplit(Pass):
     Leaves `tile_parallel.shape_spatial_sharding` (parts per axis of the stored result) on the `StoreVar`, and on every
     op `dev_info.temporal_mem_slice` (extents of its slice in the first time step) and, when the time steps alternate
     between two buffers, `multi_buf_en` / `multi_buf_num`. Groups that are equal up to names and constants reuse a
-    result and name its group in `template_id`. A `tile_parallel` with `sharding_is_given` is taken as it is.
+    result and name its group in `template_id`. Groups with a schedule have all of this.
+    A `tile_parallel` with `sharding_is_given` is taken as it is.
 
     Assumes: loads and stores are in place. Cost: linear in groups; per distinct group about 40 shardings.
     Raises `CompileError` when no slice of a group fits.
@@ -42,7 +43,7 @@ class ShardAndSplit(Pass):
         memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
         templates: dict[Hashable, tuple[int, Candidate]] = {}
         for group in backend_ops(program):
-            if isinstance(group, tx8be.GroupOp) and group.group_tag != 2:
+            if isinstance(group, tx8be.GroupOp) and group.group_tag != 2 and schedule_of(group) is None:
                 self._tile(GroupBody.of(group, target, transfers), memory, templates)
 
     def _tile(self, body: GroupBody, memory: SearchMemory, templates: dict[Hashable, tuple[int, Candidate]]) -> None:

@@ -1,0 +1,193 @@
+"""`NestBody`: a group as it is scheduled, and which groups can be: `covers`."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TypeAlias
+
+import attrs
+
+from tx8ir.backend.axes import GroupSlices, GroupSpace, group_space, needs
+from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, region_tiles, set_mem_layout, shape_of
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.oplib.interface import OpLib
+from tx8ir.backend.oplib.tensor import SpmTensor
+from tx8ir.core import Operation, RankedTensor, Value
+from tx8ir.dialects import tx8, tx8be
+from tx8ir.target.chip import Target
+from tx8ir.target.layout import MemLayout, aligned_channels
+
+__all__ = ["LoadOp", "NestBody", "covers", "fold_relayouts", "refusal"]
+
+LoadOp: TypeAlias = "tx8be.LoadVarOp | tx8be.LoadConstOp"
+
+CONTRACTIONS = (tx8be.GemmOp, tx8be.ConvOp)
+COVERED = (*CONTRACTIONS, tx8be.SoftmaxOp, tx8be.UnaryOp, tx8be.BinaryOp)
+"""The ops whose kernels take slices of any cut of their axes, in loops."""
+KEPT = (tx8be.NoneOp, tx8be.ReturnOp, tx8be.StoreVarOp)
+"""Ops whose layout is nothing in SPM."""
+
+
+def fold_relayouts(group: tx8be.GroupOp, by: str) -> None:
+    """Take every `ChannelNorm` out of a covered group: values are channel-blocked in SPM, transfers change the layout.
+
+    A load then has the layout of its slice in SPM, which may be another than that of what it reads in DDR.
+    """
+    for op in list(group.body.block):
+        if isinstance(op, tx8be.ChannelNormOp):
+            op.y.replace_all_uses_with(op.x)
+            op.erase(by=by)
+        elif isinstance(op, tx8be.BackendOp) and not isinstance(op, (*KEPT, tx8be.LoadConstOp)) and _is_matrix(op):
+            set_mem_layout(op, blocked=True)
+
+
+@attrs.frozen(slots=False, eq=False)
+class NestBody:
+    """The ops of a group and their common iteration space.
+
+    Attributes:
+        group: the group, without relayouts at its borders (`fold_relayouts`).
+        loads: what brings a value from DDR, in order.
+        stores: what leaves the group, in order.
+        space: the iteration space; its `ops` are those that compute.
+        target: the chip.
+        tiles: the ids of the group's tiles, x slowest.
+        mesh: their numbers along x and y.
+    """
+
+    group: tx8be.GroupOp
+    loads: tuple[LoadOp, ...]
+    stores: tuple[tx8be.StoreVarOp, ...]
+    space: GroupSpace
+    target: Target
+    tiles: tuple[int, ...]
+    mesh: tuple[int, int]
+    _needs: dict[Box, GroupSlices] = attrs.field(factory=dict[Box, GroupSlices], init=False)
+
+    @staticmethod
+    def of(group: tx8be.GroupOp, target: Target | None = None) -> NestBody:
+        """The body of `group`, for `target`, by default that of its module.
+
+        Raises:
+            CompileError: an op of it declares no axes.
+        """
+        ops = list(group.body.block)
+        loads = tuple(op for op in ops if isinstance(op, tx8be.LoadVarOp | tx8be.LoadConstOp))
+        stores = tuple(op for op in ops if isinstance(op, tx8be.StoreVarOp))
+        around = (*loads, *stores)
+        computing = [
+            op for op in ops
+            if isinstance(op, tx8be.BackendOp) and op not in around and not isinstance(op, KEPT)
+        ]  # fmt: skip
+        space = group_space(computing, [store.x for store in stores])
+        target, region = tx8.target_of(group) if target is None else target, group.dev_region
+        mesh = target.grid if region is None else (region.dx, region.dy)
+        return NestBody(group, loads, stores, space, target, region_tiles(group, target), mesh)
+
+    @cached_property
+    def values(self) -> tuple[Value, ...]:
+        """The values that lie in SPM: of the loads, then of the ops."""
+        return (*(load.y for load in self.loads), *(op.results[0] for op in self.space.ops))
+
+    @cached_property
+    def number(self) -> dict[Value, int]:
+        """The position of each value in `values`."""
+        return {value: i for i, value in enumerate(self.values)}
+
+    def needs(self, part: Box) -> GroupSlices:
+        """What a part of the space needs; see `axes.needs`."""
+        found = self._needs.get(part)
+        if found is None:
+            found = self._needs[part] = needs(self.space, part)
+        return found
+
+    def in_spm(self, value: Value, extent: tuple[int, ...]) -> SpmTensor:
+        """A slice of a value as it lies in SPM, not placed."""
+        return SpmTensor(format_of(value), extent, _layout(value))
+
+    def in_ddr(self, op: Operation) -> SpmTensor:
+        """The whole tensor of a load or a store as it lies in DDR."""
+        if isinstance(op, tx8be.LoadVarOp):
+            return SpmTensor(format_of(op.x), shape_of(op.x), mem_layout_of(op.x))
+        return SpmTensor(format_of(op.results[0]), shape_of(op.results[0]), _layout(op.results[0]))
+
+    def tile_at(self, x: int, y: int) -> int:
+        """The id of the tile at these coordinates of the group's mesh."""
+        return self.tiles[x * self.mesh[1] + y]
+
+
+def _layout(value: Value) -> MemLayout:
+    op = value.defining_op
+    info = op.dev_info if isinstance(op, tx8be.BackendOp) else None
+    if info is None:
+        raise CompileError("a value has no dev_info: the layout passes come before this stage", op=op)
+    return MemLayout(info.mem_layout)
+
+
+def covers(group: tx8be.GroupOp) -> bool:
+    """Whether this package compiles a group."""
+    return refusal(group) is None
+
+
+def refusal(group: tx8be.GroupOp) -> str | None:
+    """Why this package does not compile a group; None where it does.
+
+    It does where the neural engine or a softmax does the work and all other ops are elementwise, on floating formats,
+    and no transfer has to fill padding lanes of a channel block.
+    """
+    if group.group_tag != 0:
+        return f"group_tag is {group.group_tag}"
+    if not any(isinstance(op, (*CONTRACTIONS, tx8be.SoftmaxOp)) for op in group.body.block):
+        return "it only moves and combines elements"
+    stored: set[Value] = set()
+    for op in group.body.block:
+        match op:
+            case tx8be.LoadVarOp():
+                why = _unpadded(op, mem_layout_of(op.x))
+            case tx8be.LoadConstOp():
+                why = "an op addresses a constant in DDR by itself" if op.bypasscodegen else None
+                if why is None and _is_matrix(op) and not mem_layout_of(op.y).is_blocked:
+                    why = "a constant is stored dense"
+            case tx8be.StoreVarOp():
+                source = _before_relayout(op.x)
+                why = _unpadded(op, mem_layout_of(op.y))
+                if source in stored or isinstance(source.defining_op, tx8be.LoadVarOp | tx8be.LoadConstOp):
+                    why = "a store of what is loaded, or of a value that is stored already"
+                stored.add(source)
+            case tx8be.NoneOp() | tx8be.ReturnOp() | tx8be.ChannelNormOp():
+                why = None
+            case _:
+                why = None if isinstance(op, COVERED) and op.interface(OpLib) else f"{op.name} has no kernel for loops"
+        why = why or _unfit_type(op)
+        if why is not None:
+            return why
+    return None
+
+
+def _before_relayout(value: Value) -> Value:
+    while isinstance(value.defining_op, tx8be.ChannelNormOp):
+        value = value.defining_op.x
+    return value
+
+
+def _is_matrix(op: Operation) -> bool:
+    return any(isinstance(value.type, RankedTensor) and value.type.rank > 1 for value in op.results)
+
+
+def _unpadded(op: Operation, in_ddr: MemLayout) -> str | None:
+    """Why a transfer cannot change from or to channel blocks on the way."""
+    if not _is_matrix(op) or in_ddr.is_blocked:
+        return None
+    value = op.results[0]
+    channels = shape_of(value)[-1]
+    if aligned_channels(channels, format_of(value)) == channels:
+        return None
+    return f"a block of {channels} channels has padding lanes"
+
+
+def _unfit_type(op: Operation) -> str | None:
+    for value in (*op.operands, *op.results):
+        kind = value.type
+        if isinstance(kind, RankedTensor) and (not kind.element.format.is_float or not kind.shape or 0 in kind.shape):
+            return f"{op.name} has a value of type {kind}"
+    return None

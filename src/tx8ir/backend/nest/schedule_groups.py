@@ -1,0 +1,73 @@
+"""`schedule-groups`: the strategy of every group that `nest` covers, as ops of the group."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+
+from tx8ir.backend.graph import CompileError, backend_ops, region_tiles
+from tx8ir.backend.nest.body import NestBody, covers, fold_relayouts
+from tx8ir.backend.nest.kernels import Kernels
+from tx8ir.backend.nest.price import Plan
+from tx8ir.backend.nest.schedule import write_schedule
+from tx8ir.backend.nest.search import floor_cycles
+from tx8ir.backend.nest.solutions import Solutions
+from tx8ir.backend.nest.spm import plan_spm
+from tx8ir.backend.schedule.body import GroupBody
+from tx8ir.backend.schedule.transfer import Transfers
+from tx8ir.backend.search.problem import SearchMemory
+from tx8ir.core import Program
+from tx8ir.dialects import tx8be
+from tx8ir.passes import Pass, register_pass
+
+__all__ = ["ScheduleGroups"]
+
+WORTH = 20_000
+"""Cycles that a group takes at the least to be searched here although `shard-and-split` compiles it as well: below it
+the loops save less than the search takes."""
+
+
+@register_pass
+@attrs.frozen
+class ScheduleGroups(Pass):
+    """Gives groups a `tx8be.schedule`: strategy, buffers, who loads what tiles share, and the order of all work.
+
+    It takes the groups that `backend.nest.covers` says, where they are large or `shard-and-split` has no tiling for
+    them. Layout changes at their borders become part of the transfers. Equal groups are searched once.
+
+    Assumes: loads and stores are in place. Cost: seconds for each distinct group. Groups for which no strategy is found
+    stay as they are.
+    """
+
+    name: ClassVar[str] = "schedule-groups"
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
+
+    def run(self, program: Program) -> None:
+        solutions = self.analyses.get(Solutions, program)
+        for group in list(backend_ops(program)):
+            if isinstance(group, tx8be.GroupOp) and covers(group) and self._is_for_here(program, group):
+                self._schedule(group, solutions)
+
+    def _is_for_here(self, program: Program, group: tx8be.GroupOp) -> bool:
+        memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
+        target = memory.costs.target
+        if floor_cycles(NestBody.of(group, target)) >= WORTH:
+            return True
+        try:
+            memory.best_tiling(GroupBody.of(group, target, transfers), len(region_tiles(group, target)))
+        except CompileError:
+            return True
+        return False
+
+    def _schedule(self, group: tx8be.GroupOp, solutions: Solutions) -> None:
+        solution = solutions.of(group)
+        if solution is None:
+            self.count("without a strategy")
+            return
+        fold_relayouts(group, self.name)
+        body = NestBody.of(group, solutions.target)
+        plan = Plan.of(body, solution.choice)
+        write_schedule(plan, plan_spm(plan, Kernels(body)))
+        self.count("scheduled")
+        self.count("priced", solution.priced)

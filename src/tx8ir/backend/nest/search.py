@@ -1,0 +1,344 @@
+"""The search: of all strategies of a group, the one with the least price.
+
+Cuts over the mesh, cuts in time and the order of the loops are listed; an estimate in closed form, of the bytes that
+DDR passes and the cycles of the engines, ranks them, and those that promise most are priced with their ways of sharing
+loads and numbers of buffers. The search ends where the estimate alone is worse than the best price, or where
+`PATIENCE` strategies in turn were no better.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from tx8ir.backend.axes import Axis, AxisKind, Cut, CutError, Strategy, Window, work
+from tx8ir.backend.axes.cuts import cut, part_counts
+from tx8ir.backend.graph import format_of, shape_of
+from tx8ir.backend.nest.body import CONTRACTIONS, NestBody
+from tx8ir.backend.nest.choice import Choice, Nest
+from tx8ir.backend.nest.kernels import form_of
+from tx8ir.backend.nest.price import Plan, Pricer, Unfit
+from tx8ir.backend.nest.spm import SpmPlan, plan_spm, spm_need
+from tx8ir.backend.oplib.boxes import Box
+from tx8ir.core import Value
+from tx8ir.target import cost
+from tx8ir.target.chip import Engine
+
+__all__ = ["Found", "find_plan", "floor_cycles", "sharings", "strategies"]
+
+PATIENCE = 24
+"""Strategies that are priced without finding a better one before the search ends."""
+HOPELESS = 1.3
+"""A strategy whose first price is so many times the best one is left."""
+SHORTEST = 500
+"""Cycles that a step takes at least, about: the start-up of a transfer."""
+BUFFERS = ((2, 2), (3, 2), (2, 1), (1, 1))
+"""(of loads, of stores), in the order in which they are tried."""
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """What the search found: the plan, its addresses and its price in cycles, and how many strategies were priced."""
+
+    plan: Plan
+    spm: SpmPlan
+    cycles: int
+    priced: int
+    estimated: int
+
+
+@attrs.frozen
+class _Estimate:
+    """A strategy and about the least that it can take."""
+
+    cycles: float
+    strategy: Strategy
+
+
+def strategies(body: NestBody, most_steps: int) -> Iterator[Strategy]:
+    """The strategies of a group with at most `most_steps` steps in time, not all of which can be carried out."""
+    search = _Search(body)
+    search.most_steps = most_steps
+    return search.strategies()
+
+
+def find_plan(body: NestBody) -> Found | None:
+    """The cheapest plan of a group; None where no strategy can be carried out.
+
+    Raises:
+        CompileError: an op of the group has no kernel for a part of an axis that it combines.
+    """
+    return _Search(body).run()
+
+
+class _Search:
+    def __init__(self, body: NestBody) -> None:
+        self.body = body
+        self.space = body.space
+        self.target = body.target
+        self.pricer = Pricer(body)
+        self.summed = self._summed()
+        self.windows = self._windows()
+        self.most_steps: float = max(4.0, floor_cycles(body) / SHORTEST)
+        self.priced = 0
+        self._work: dict[tuple[int, Box], tuple[float, float]] = {}
+
+    def run(self) -> Found | None:
+        estimates = sorted(self._estimates(), key=lambda estimate: estimate.cycles)
+        best: Found | None = None
+        since = 0
+        for estimate in estimates:
+            if since >= PATIENCE or (best is not None and estimate.cycles >= best.cycles):
+                break
+            before = self.priced
+            found = self._best(estimate.strategy, math.inf if best is None else best.cycles)
+            since += self.priced > before
+            if found is not None:
+                best, since = found, 0
+        return None if best is None else attrs.evolve(best, priced=self.priced, estimated=len(estimates))
+
+    # -- the strategies -------------------------------------------------------------------------------------------
+
+    def _summed(self) -> frozenset[int]:
+        """The axes that some op adds up: a cut of one over the mesh would leave sums to add up there."""
+        found: set[int] = set()
+        for chains, declaration in zip(self.space.chains, self.space.declarations, strict=True):
+            for i, chain in enumerate(chains):
+                if declaration.axes[i].kind is AxisKind.REDUCED and chain is not None:
+                    found |= set(chain.axes)
+        return frozenset(found)
+
+    def _windows(self) -> frozenset[int]:
+        """The axes of window positions, which stay whole."""
+        found: set[int] = set()
+        for chains, declaration in zip(self.space.chains, self.space.declarations, strict=True):
+            for access in declaration.accesses():
+                for dimension in access:
+                    if isinstance(dimension, Window):
+                        chain = chains[dimension.kernel]
+                        found |= set() if chain is None else set(chain.axes)
+        return frozenset(found)
+
+    def strategies(self) -> Iterator[Strategy]:
+        """All cuts that are looked at, not all of which can be carried out."""
+        for x, y in self._spatial():
+            yield from (Strategy(x, y, time) for time in self._times(x, y))
+
+    def _spatial(self) -> list[tuple[tuple[Cut, ...], tuple[Cut, ...]]]:
+        """Cuts over x and over y that use as many tiles as can be."""
+        axes = [i for i, axis in enumerate(self.space.axes) if axis.kind.can_be_cut and i not in self.summed]
+        columns, rows = self.body.mesh
+        found: dict[object, tuple[int, tuple[tuple[Cut, ...], tuple[Cut, ...]]]] = {}
+        for x, y in itertools.product(self._along(axes, columns), self._along(axes, rows)):
+            if columns == rows and (y, x) in found:
+                continue  # the same with x and y exchanged
+            parts: dict[int, int] = {}
+            for one in (*x, *y):
+                parts[one.axis] = parts.get(one.axis, 1) * one.parts
+            if all(count in self._counts(axis) for axis, count in parts.items()):
+                tiles = math.prod(parts.values())
+                found[x, y] = (tiles, (x, y))
+        most = max(tiles for tiles, _ in found.values())
+        return [cuts for tiles, cuts in found.values() if 2 * tiles > most]
+
+    def _along(self, axes: Sequence[int], tiles: int) -> list[tuple[Cut, ...]]:
+        """Cuts over one direction of the mesh: of one axis, or of two."""
+        found: list[tuple[Cut, ...]] = [()]
+        for axis in axes:
+            found += [(Cut(axis, count),) for count in range(2, tiles + 1) if count in self._counts(axis)]
+        for a, b in itertools.permutations(axes, 2):
+            if tiles % 2 == 0 and tiles > 2 and 2 in self._counts(a) and tiles // 2 in self._counts(b):
+                found.append((Cut(a, 2), Cut(b, tiles // 2)))
+        return found
+
+    def _counts(self, axis: int) -> tuple[int, ...]:
+        return part_counts(self.space.axes[axis])
+
+    def _times(self, x: tuple[Cut, ...], y: tuple[Cut, ...]) -> Iterator[tuple[Cut, ...]]:
+        """Loops: trips of each axis, and the orders in which sums are finished before their loop goes on."""
+        options: list[list[Cut]] = []
+        for number, axis in enumerate(self.space.axes):
+            if not axis.kind.can_be_cut or number in self.windows or axis.boundaries is not None:
+                continue
+            parts = math.prod(c.parts for c in (*x, *y) if c.axis == number)
+            own = attrs.evolve(axis, extent=cut(axis, parts)[0][1])
+            options.append([Cut(number, trips) for trips in _trips(own)])
+        for chosen in itertools.product(*options):
+            loops = [c for c in chosen if c.parts > 1]
+            if len(loops) > 3 or math.prod(c.parts for c in loops) > self.most_steps:
+                continue
+            inner = tuple(c for c in loops if c.axis in self.summed or self._is_again(c.axis))
+            outer = [c for c in loops if c not in inner]
+            yield from ((*order, *inner) for order in itertools.permutations(outer))
+
+    def _is_again(self, axis: int) -> bool:
+        return self.space.axes[axis].kind is AxisKind.BROADCAST_BACK
+
+    # -- estimates ------------------------------------------------------------------------------------------------
+
+    def _estimates(self) -> Iterator[_Estimate]:
+        for strategy in self.strategies():
+            estimate = self._estimate(strategy)
+            if estimate is not None:
+                yield estimate
+
+    def _estimate(self, strategy: Strategy) -> _Estimate | None:
+        """The bytes over the bandwidth of DDR and the cycles of NE and CT, of which none is less; None: no room.
+
+        What is loaded is taken to be shared by all tiles that read the same.
+        """
+        part, trips = self._step(strategy)
+        slices = self.body.needs(part)
+        rate, startup = self.target.profile.ddr_bytes_per_cycle, cost.dma_startup(self.target, 0)
+        room, moved, first, last = 0, 0.0, 0.0, 0.0
+        again = any(self._is_again(c.axis) for c in strategy.time)
+        for load in self.body.loads:
+            size, count, owners = self._transfer(strategy, load.y, slices.held[load.y], trips)
+            visits = count * (2 if again and any(self._is_again(a) for a in self.space.depends_on(load.y)) else 1)
+            room += size
+            moved += size * visits * owners
+            first = max(first, size * owners / rate)
+        for store in self.body.stores:
+            size, count, owners = self._transfer(strategy, store.x, slices.held[store.x], trips)
+            room += size
+            moved += size * count * owners
+            last = max(last, size * owners / rate)
+        if room > self.target.spm_allocatable_bytes:
+            return None
+        ne = ct = 0.0
+        for number in range(len(self.space.ops)):
+            own = self._cycles(number, part)
+            if own is None:
+                return None
+            axes = frozenset(axis for found in self.space.op_dependence[number] for axis in found)
+            runs = math.prod(count for axis, count in trips.items() if axis in axes)
+            ne, ct = ne + own[0] * runs, ct + own[1] * runs
+        head = startup + first
+        return _Estimate(max(moved / rate, head + ne + last, head + ct + last) + startup, strategy)
+
+    def _step(self, strategy: Strategy) -> tuple[Box, dict[int, int]]:
+        """The part of the space that the first step of the first tile has, and the trips of each loop by its axis."""
+        part, trips = self.space.whole, dict[int, int]()
+        for number, axis in enumerate(self.space.axes):
+            parts = strategy.spatial_parts(number)
+            extent = cut(axis, parts)[0][1] if parts > 1 else axis.extent
+            depth = strategy.loop(number)
+            if depth is not None:
+                count = strategy.time[depth].parts
+                extent = cut(attrs.evolve(axis, extent=extent), count)[0][1]
+                trips[number] = count
+            part = part.replace(number, 0, extent)
+        return part, trips
+
+    def _transfer(self, strategy: Strategy, value: Value, box: Box, trips: dict[int, int]) -> tuple[int, int, int]:
+        """(bytes of a slice, transfers of a tile, tiles with a slice of their own) of a value."""
+        axes = self.space.depends_on(value)
+        depth = max((d + 1 for d, c in enumerate(strategy.time) if c.axis in axes), default=0)
+        count = math.prod(c.parts for c in strategy.time[:depth])
+        owners = math.prod(c.parts for c in (*strategy.x, *strategy.y) if c.axis in axes)
+        return self.body.in_spm(value, box.extent).size_bytes, count, owners
+
+    def _cycles(self, number: int, part: Box) -> tuple[float, float] | None:
+        """Cycles of NE and CT of an op for a part; None where no instructions can do it."""
+        found = self._work.get((number, part))
+        if found is None:
+            form = form_of(self.body, number, self.body.needs(part))
+            assert form is not None
+            axes = self.space.declarations[number].axes
+            whole = all(part.axis(a)[1] == self.space.axes[a].extent for a in self._combined(number)) if axes else True
+            again = any(self._is_again(a) for a in self._combined(number))
+            phases = ("",) if whole else ("first", "finish") if again else ("next",)
+            works = [self.pricer.kernels.compute(number, phase, form) for phase in phases]
+            if any(work.illegal is not None for work in works):
+                found = (math.inf, math.inf)
+            else:
+                flat = [one for work in works for one in work.works]
+                found = (
+                    float(sum(one.cycles for one in flat if one.engine is Engine.NE)),
+                    float(sum(one.cycles for one in flat if one.engine is Engine.CT)),
+                )
+            self._work[number, part] = found
+        return None if math.isinf(found[0]) else found
+
+    def _combined(self, number: int) -> tuple[int, ...]:
+        declaration = self.space.declarations[number]
+        chains = (self.space.chains[number][i] for i in declaration.combined)
+        return tuple(axis for chain in chains if chain is not None for axis in chain.axes)
+
+    # -- prices ---------------------------------------------------------------------------------------------------
+
+    def _best(self, strategy: Strategy, limit: float) -> Found | None:
+        """The best plan of a strategy that takes less than `limit`: first its sharing, then the buffers for it."""
+        try:
+            nest = Nest.of(self.body, Choice(strategy))
+        except CutError:
+            return None
+        best: tuple[Plan, int] | None = None
+        options, tried = sharings(self.body, strategy), set[object]()
+        for loads, stores in BUFFERS:
+            for along in options:
+                priced = self._price(Choice(strategy, loads, stores, along), nest, tried)
+                if priced is not None and (best is None or priced[1] < best[1]):
+                    best = priced
+            if best is not None:
+                if best[1] > HOPELESS * limit:
+                    return None
+                options = [best[0].nest.choice.along]
+        if best is None or best[1] >= limit:
+            return None
+        try:
+            return Found(best[0], plan_spm(best[0], self.pricer.kernels), best[1], 0, 0)
+        except Unfit:
+            return None
+
+    def _price(self, choice: Choice, nest: Nest, tried: set[object]) -> tuple[Plan, int] | None:
+        """The plan of a choice and its price; None where it does not fit, or is another one's."""
+        try:
+            plan = Plan.of(self.body, choice, nest)
+            key = (plan.buffering.counts, choice.along)
+            if key in tried or spm_need(plan, self.pricer.kernels) > self.target.spm_allocatable_bytes:
+                return None
+            tried.add(key)
+            self.priced += 1
+            return plan, self.pricer.cycles(plan)
+        except CutError:
+            return None
+
+
+def sharings(body: NestBody, strategy: Strategy) -> list[tuple[str, ...]]:
+    """For each load a direction along which tiles read the same of it, or none: all combinations."""
+    options: list[list[str]] = []
+    for load in body.loads:
+        axes = body.space.depends_on(load.y)
+        x = strategy.columns > 1 and not any(c.axis in axes and c.parts > 1 for c in strategy.x)
+        y = strategy.rows > 1 and not any(c.axis in axes and c.parts > 1 for c in strategy.y)
+        options.append([*(["x"] if x else []), *(["y"] if y else []), ""])
+    return list(itertools.product(*options))
+
+
+def _trips(axis: Axis) -> list[int]:
+    """Numbers of trips worth a look: the fewest of each size that is about half of the one before."""
+    counts = part_counts(axis)
+    found: list[int] = []
+    for count in counts:
+        exact = axis.extent % count == 0 and (axis.extent // count) % axis.alignment == 0
+        if count == 1 or (exact and (count & (count - 1) == 0 or count <= 8)) or count & (count - 1) == 0:
+            found.append(count)
+    return found
+
+
+def floor_cycles(body: NestBody) -> float:
+    """Cycles that a group takes at least: each byte passes DDR once, and all tiles multiply at their peak."""
+    target = body.target
+    values = [load.y for load in body.loads] + [store.x for store in body.stores]
+    moved = sum(body.in_spm(value, shape_of(value)).size_bytes for value in values)
+    products = 0.0
+    for op, declaration in zip(body.space.ops, body.space.declarations, strict=True):
+        if isinstance(op, CONTRACTIONS):
+            numerator, denominator = target.profile.ne_rate(format_of(op.operands[0]).name)
+            products += work(declaration, declaration.whole) * denominator / numerator
+    peak = math.prod(target.profile.ne_step) * len(body.tiles)
+    return max(moved / target.profile.ddr_bytes_per_cycle, products / peak)

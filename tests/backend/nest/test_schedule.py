@@ -1,0 +1,103 @@
+"""The schedule in the IR: printed, parsed, verified, read back; and what `schedule-groups` does in the compiler."""
+
+from __future__ import annotations
+
+import pytest
+
+import tx8ir
+from support import nests
+from tx8ir.backend.axes import Cut, Strategy
+from tx8ir.backend.graph import CompileError, schedule_of
+from tx8ir.backend.nest.body import refusal
+from tx8ir.backend.nest.choice import Choice
+from tx8ir.backend.nest.schedule import read_schedule
+from tx8ir.compiler import lower
+from tx8ir.core import Program, VerifyError, f32, parse
+from tx8ir.interpreter import evaluate
+from tx8ir.testing import check
+
+SHARED = Choice(Strategy((Cut(0, 4),), (Cut(1, 4),), (Cut(2, 8),)), 2, 1, ("x", "y"))
+
+
+def scheduled() -> Program:
+    program = nests.lowered(nests.product(256, 256, 512))
+    nests.schedule(program, nests.body_of(program), SHARED)
+    return program
+
+
+def changed(old: str, new: str, count: int = 1) -> Program:
+    text = str(scheduled())
+    assert old in text
+    return parse(text.replace(old, new, count))
+
+
+def test_text_goes_both_ways() -> None:
+    program = scheduled()
+    again = parse(str(program))
+    again.verify()
+    assert str(again) == str(program)
+    (group,) = nests.groups(again)
+    found = read_schedule(group)
+    assert found.nest.choice.strategy == SHARED.strategy
+    assert [level.trips for level in found.nest.levels] == [8]
+    assert found.counts == (2, 2, 1)
+
+
+def test_what_is_read_back_generates_the_same_code() -> None:
+    program = scheduled()
+    again = parse(str(program))
+    assert str(nests.generate(again)) == str(nests.generate(program))
+
+
+def test_a_scheduled_graph_evaluates_as_before() -> None:
+    source = nests.product(256, 256, 512)
+    feeds = nests.random_feeds(source)
+    expected = evaluate(source, feeds, "fp64")["y"]
+    (got,) = evaluate(scheduled(), feeds, "fp64").values()
+    assert abs(got - expected).max() < 1e-9
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('role = "send"', 'role = "shout"', 'there is no role "shout"; expected one of load, arm, send'),
+    ('engine = "ne"', 'engine = "ld"', 'compute is done by ne or ct or tdma, not by "ld"'),
+    ("times = 6", "times = 7", "runs in trips 2..8 of loop 0, which has 8"),
+    ("times = 6", "times = 0", "times is 0; expected at least 1"),
+    ("over = array<i64: 0>", "over = array<i64: 1>", "over names repeat 1; there are 1 around the step"),
+    ('along = "x"', 'along = "z"', 'along is "z"; expected "x", "y", "xy" or nothing'),
+    ('time = ["k=8"]', 'time = ["k"]', '"k" is no cut; expected an axis and a number of parts, as in "m=4"'),
+    ('time = ["k=8"]', 'time = ["k=8", "n=2"]', "are for 1 and 1 loops; the strategy has 2"),
+])  # fmt: skip
+def test_a_schedule_that_is_wrong_is_refused(old: str, new: str, message: str) -> None:
+    with pytest.raises(VerifyError) as error:
+        changed(old, new).verify()
+    assert message in str(error.value)
+
+
+def test_an_axis_that_the_group_does_not_have_is_named() -> None:
+    (group,) = nests.groups(changed('"k=8"', '"q=8"'))
+    with pytest.raises(CompileError, match='the strategy cuts "q"; the axes of the group are m, n, k'):
+        read_schedule(group)
+
+
+def test_the_compiler_schedules_what_has_no_tiling() -> None:
+    program = nests.softmax((4, 32000))
+    (group,) = nests.groups(lower(program, through="schedule-groups"))
+    assert schedule_of(group) is not None
+    assert check(program).passed
+
+
+def test_the_compiler_schedules_large_groups() -> None:
+    program = lower(nests.product(1024, 1024, 2048), through="schedule-groups")
+    (group,) = nests.groups(program)
+    assert schedule_of(group) is not None
+
+
+def test_small_groups_that_have_a_tiling_keep_it() -> None:
+    (group,) = nests.groups(lower(nests.product(64, 64, 64), through="schedule-groups"))
+    assert schedule_of(group) is None
+
+
+def test_what_is_not_covered_says_why() -> None:
+    (group,) = nests.groups(nests.lowered(nests.product(64, 10, 64, f32)))
+    assert refusal(group) == "a block of 10 channels has padding lanes"
+    assert tx8ir.compile(nests.product(64, 10, 64, f32)) is not None

@@ -1,0 +1,166 @@
+"""Groups for the tests of loop nests: the programs of the first slice, and programs compiled by a given choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+from numpy.typing import NDArray
+
+import tx8ir.compiler as compiler
+from tx8ir.backend.graph import backend_ops
+from tx8ir.backend.nest.body import NestBody, fold_relayouts, refusal
+from tx8ir.backend.nest.choice import Choice
+from tx8ir.backend.nest.price import Plan, Pricer
+from tx8ir.backend.nest.schedule import write_schedule
+from tx8ir.backend.nest.spm import plan_spm
+from tx8ir.backend.search.group_fuse import merge
+from tx8ir.core import Builder, FunctionType, Program, ScalarType, Type, Value, VTensorType, bf16, f32
+from tx8ir.dialects import builtin, func, pd, tx8, tx8be
+from tx8ir.interpreter import evaluate
+from tx8ir.passes import PassManager
+from tx8ir.sim import Simulator
+from tx8ir.target.chip import TX8, Target
+from tx8ir.testing.chip.differential import RATIO, ULPS, ulp
+
+
+def product(m: int, k: int, n: int, element: ScalarType = bf16, *, activated: bool = False) -> Program:
+    """`x @ w` of inputs, with a bias and relu when `activated`."""
+
+    def build(x: Value, w: Value, *bias: Value) -> Value:
+        y = pd.matmul(x, w).out
+        return pd.relu(pd.add(y, bias[0]).out).out if bias else y
+
+    shapes = {"x": (m, k), "w": (k, n)} | ({"bias": (n,)} if activated else {})
+    return _program(build, {name: VTensorType(shape, element) for name, shape in shapes.items()}, {})
+
+
+def softmax(shape: tuple[int, ...], element: ScalarType = f32) -> Program:
+    """Softmax of the last axis."""
+
+    def build(x: Value) -> Value:
+        return pd.softmax(x).out
+
+    return _program(build, {"x": VTensorType(shape, element)}, {})
+
+
+def residual(n: int, size: int, channels: int, inner: int, element: ScalarType = bf16) -> Program:
+    """`x + conv1x1(relu(conv3x3(x)))`, NHWC."""
+    rng = np.random.default_rng(0)
+    shapes = {"w1": (3, 3, inner, channels), "w2": (1, 1, channels, inner)}
+    weights = {name: (0.1 * rng.standard_normal(s)).astype(element.format.dtype) for name, s in shapes.items()}
+
+    def convolution(x: Value, w: Value, padding: int) -> Value:
+        return pd.conv2d(x, w, paddings=(padding, padding), data_format="NHWC", filter_format="HWOI").out
+
+    def build(x: Value, w1: Value, w2: Value) -> Value:
+        y = pd.relu(convolution(x, w1, 1)).out
+        return pd.add(convolution(y, w2, 0), x).out
+
+    return _program(build, {"x": VTensorType((n, size, size, channels), element)}, weights)
+
+
+def _program(build: Callable[..., Value], inputs: dict[str, Type], weights: dict[str, NDArray[Any]]) -> Program:
+    program = Program.empty()
+    main = func.FuncOp(sym_name="main", function_type=FunctionType(tuple(inputs.values()), ()), arg_names=tuple(inputs))
+    with Builder.at_end(main.body.block):
+        given: list[Value] = list(main.body.block.args)
+        for name, array in weights.items():
+            program.weights.add(name, array)
+            given.append(builtin.get_parameter(parameter=name, out=program.weights[name].type.to_vtensor()).out)
+        out = build(*given)
+        func.ReturnOp([out])
+    main.set_attribute("function_type", FunctionType(tuple(inputs.values()), (out.type,)))
+    main.set_attribute("result_names", ("y",))
+    program.body.append(main)
+    program.verify()
+    return program
+
+
+def lowered(program: Program, target: Target = TX8) -> Program:
+    """The program down to one group, which has all of its ops."""
+    lower = program.clone()
+    tx8.set_target(lower, target)
+    compiler.pipeline(through="group-mapping").run(lower)
+    while len(found := groups(lower)) > 1:
+        producer = found[0]
+        (use,) = producer.outs[0].uses
+        reader = use.owner
+        assert isinstance(reader, tx8be.GroupOp)
+        merged = merge(producer, reader)
+        with Builder.before(reader) as builder:
+            builder.insert(merged)
+        reader.outs[0].replace_all_uses_with(merged.outs[0])
+        reader.erase()
+        producer.erase()
+    return lower
+
+
+def groups(program: Program) -> list[tx8be.GroupOp]:
+    return [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
+
+
+def body_of(lower: Program) -> NestBody:
+    """The body of the one group, relayouts folded."""
+    (group,) = groups(lower)
+    assert refusal(group) is None, refusal(group)
+    fold_relayouts(group, "test")
+    return NestBody.of(group)
+
+
+@attrs.frozen
+class Compiled:
+    """A program with instructions, its graph with the schedule as text, and the price of the choice in cycles."""
+
+    program: Program
+    text: str
+    cycles: int
+
+
+def schedule(lower: Program, body: NestBody, choice: Choice) -> int:
+    """Give the group its schedule; returns the price. Raises `CutError` where the choice is none."""
+    plan, pricer = Plan.of(body, choice), Pricer(body)
+    cycles = pricer.cycles(plan)
+    write_schedule(plan, plan_spm(plan, pricer.kernels))
+    lower.verify()
+    return cycles
+
+
+def generate(lower: Program) -> Program:
+    """The instructions of a scheduled program."""
+    PassManager.parse("group-barriers,shard-and-split,allocate-spm,allocate-ddr,generate-tx8").run(
+        lower, verify_each=True
+    )
+    return lower
+
+
+def compiled(program: Program, choice: Callable[[NestBody], Choice], target: Target = TX8) -> Compiled:
+    """The program by a choice, all of it as one group."""
+    lower = lowered(program, target)
+    body = body_of(lower)
+    cycles = schedule(lower, body, choice(body))
+    text = str(lower)
+    return Compiled(generate(lower), text, cycles)
+
+
+def random_feeds(program: Program, seed: int = 0) -> dict[str, NDArray[Any]]:
+    rng = np.random.default_rng(seed)
+    found: dict[str, NDArray[Any]] = {}
+    for name, kind in program.inputs.items():
+        assert isinstance(kind, VTensorType)
+        found[name] = rng.uniform(-2, 2, kind.shape).astype(kind.element.dtype)
+    return found
+
+
+def check(program: Program, instructions: Program, seed: int = 0) -> None:
+    """The instructions give what the program does, within the bound of `tx8ir.testing.check`."""
+    feeds = random_feeds(program, seed)
+    exact = evaluate(program, feeds, "fp64")["y"]
+    rounded = evaluate(program, feeds)["y"].astype(np.float64)
+    (kind,) = program.outputs.values()
+    assert isinstance(kind, VTensorType)
+    bound = RATIO * np.abs(rounded - exact).max() + ULPS * ulp(float(np.abs(exact).max()), kind.element.format)
+    got = Simulator(instructions).run(feeds).outputs["y"].astype(np.float64)
+    assert np.abs(got - exact).max() <= bound
