@@ -11,9 +11,11 @@ import numpy as np
 import pytest
 from PIL import Image
 
+import tx8ir
 from support.chromium import WIDTH, Page
 from support.explorer_pictures import NETWORKS, VIEWS, pictures
 from support.large_exploration import large
+from tx8ir.explorer import explore
 from tx8ir.explorer.render import page as render
 
 pytestmark = pytest.mark.browser
@@ -51,6 +53,20 @@ def test_every_view_of_a_network_is_drawn_without_an_error(
 def test_it_asks_for_nothing_but_itself(gpt2: Page) -> None:
     loaded = gpt2.run("return performance.getEntriesByType('resource').map((entry) => entry.name)")
     assert [name for name in loaded if not name.startswith("data:")] == []
+
+
+def test_it_starts_in_the_frame_of_a_notebook(chromium: Page, tmp_path: Path) -> None:
+    program = tx8ir.parse(
+        "module { func.func @main(%x: !pd.vtensor<8xf32>) -> !pd.vtensor<8xf32> {"
+        '  %0 = "pd.exp"(%x) : (!pd.vtensor<8xf32>) -> !pd.vtensor<8xf32>  return %0 : !pd.vtensor<8xf32> } }'
+    )
+    path = tmp_path / "notebook.html"
+    path.write_text(f"<!doctype html><body>{explore(program)._repr_mimebundle_()['text/html']}", encoding="utf-8")
+    chromium.driver.get(path.as_uri())
+    chromium.wait("document.querySelector('iframe').contentDocument.documentElement.dataset.ready === 'true'")
+    frame = "document.querySelector('iframe').contentDocument"
+    assert chromium.run(f"return {frame}.querySelectorAll('.l').length") > 3
+    assert chromium.errors() == []
 
 
 def test_a_click_on_an_operation_selects_it_everywhere(gpt2: Page) -> None:

@@ -9,10 +9,12 @@ import typer
 
 from tx8ir.cli.console import StageProgress, console, user_errors
 from tx8ir.cli.options import compile_options
+from tx8ir.compiler import CompileOptions
 from tx8ir.executable import Executable
 from tx8ir.explorer import Exploration, explore
 from tx8ir.frontends.files import load
 from tx8ir.reports import format_bytes
+from tx8ir.signature import InputError
 from tx8ir.target.chip import Target
 
 
@@ -23,11 +25,15 @@ def write_exploration(
     progress = StageProgress()
     with user_errors(progress):
         name = title or (model.parent.name if model.stem == "model" else model.stem)
+        options = compile_options(dtype, opt)
         found: Exploration
         if Executable.is_saved(model):
+            if target is not None or options != CompileOptions():
+                raise InputError(
+                    f"{model} is an executable: --dtype, --opt and --profile need the model it was compiled from"
+                )
             found = explore(Executable.load(model), title=name)
         else:
-            options = compile_options(dtype, opt)
             found = explore(load(model), target, options, title=name, progress=progress)
         with progress.stage("write"):
             size = found.save(output).stat().st_size
