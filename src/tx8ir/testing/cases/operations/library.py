@@ -76,12 +76,18 @@ class _Draw:
     def operand(self, shape: Shape, element: ScalarType, range_: Range = BOTH_SIGNS, constant: bool = False) -> Any:
         return OperandConfig(shape, element, range_, constant)
 
-    def made(self, *operands: Any, make: Callable[..., Operation] | None = None, **attributes: Any) -> Configuration:
-        """The operation on operands, with attributes."""
+    def made(
+        self,
+        *operands: Any,
+        make: Callable[..., Operation] | None = None,
+        is_blocked: bool | None = None,
+        **attributes: Any,
+    ) -> Configuration:
+        """The operation on operands, with attributes; in a layout that is drawn unless it is said."""
         present = [o for o in operands if o is not None]
         shapes = " ".join(f"{'x'.join(map(str, o.shape)) or 'scalar'}{'c' * o.is_constant}" for o in present)
         said = " ".join(f"{k}={getattr(v, 'name', v)}" for k, v in attributes.items() if not isinstance(v, VTensorType))
-        layout = self.layout()
+        layout = self.layout() if is_blocked is None else is_blocked
         name = f"{shapes} {present[0].element} {said} {_LAYOUTS[layout]}"
         return Configuration(" ".join(name.split()), operands, partial(make or self.kind, **attributes), layout)
 
@@ -227,9 +233,7 @@ def _gather(d: _Draw) -> Configuration:
 
 def _channel_norm(d: _Draw) -> Configuration:
     """Dense operand and result around an operation that is pinned to blocked channels: one change of layout each."""
-    x = d.operand(d.shape(2), d.of(FLOATS))
-    made = d.made(x, make=tx8be.ReluOp)
-    return Configuration(f"{made.name.partition(' dense')[0]}", (x,), tx8be.ReluOp, is_blocked=True)
+    return d.made(d.operand(d.shape(2), d.of(FLOATS)), make=tx8be.ReluOp, is_blocked=True)
 
 
 MAKERS: Final[Mapping[Kind, Callable[[_Draw], Configuration]]] = {
