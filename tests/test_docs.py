@@ -27,6 +27,7 @@ import attrs
 import pytest
 
 import tx8ir
+import tx8ir.cli
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -104,11 +105,11 @@ def run_command(where: str, command: str, expected: str, *, update: bool) -> str
         assert dry.returncode == 0, f"{where}\n{dry.stderr}"
         return expected
     assert program == "tx8ir", f"{where}: this test does not know how to run {program}"
-    ran = subprocess.run(command, shell=True, capture_output=True, text=True)
+    code, stdout, stderr = run_tool(shlex.split(command))
     # A stage that takes longer than two seconds is announced on the error stream: that is up to the machine.
-    printed = ran.stdout + PROGRESS.sub("", ran.stderr)
+    printed = stdout + PROGRESS.sub("", stderr)
     if not expected.strip():
-        assert ran.returncode == 0, f"{where}\n{printed}"
+        assert code == 0, f"{where}\n{printed}"
         return expected
     both = f"--- the page says\n{expected}\n--- it printed\n{printed}"
     found = re.fullmatch(output_pattern(expected), printed.strip(), re.DOTALL)
@@ -122,6 +123,22 @@ def run_command(where: str, command: str, expected: str, *, update: bool) -> str
         near = said == is_now or (said * is_now > 0 and 1 / 1.5 <= said / is_now <= 1.5)
         assert wall_time or near, f"{where}: {number[0]} is now {now} (pytest --update-golden renews)\n{both}"
     return expected
+
+
+def run_tool(arguments: list[str]) -> tuple[int, str, str]:
+    """What `tx8ir` gives for a command line, in this process, which has loaded it: the status, and what it prints."""
+    stdout, stderr, before = io.StringIO(), io.StringIO(), sys.argv
+    sys.argv = arguments
+    try:
+        with contextlib.redirect_stdout(stdout), contextlib.redirect_stderr(stderr):
+            tx8ir.cli.main()
+    except SystemExit as exit_:
+        if isinstance(exit_.code, str):
+            return 1, stdout.getvalue(), stderr.getvalue() + exit_.code
+        return exit_.code or 0, stdout.getvalue(), stderr.getvalue()
+    finally:
+        sys.argv = before
+    return 0, stdout.getvalue(), stderr.getvalue()
 
 
 PROGRESS = re.compile(r"^ *[a-z0-9-]+: \d+\.\d s\n", re.MULTILINE)
@@ -184,9 +201,7 @@ def test_the_examples_print_what_the_page_says(page: Path, room: Path, request: 
     ],
 )
 def test_a_page_must_say_what_is_printed(says: str, prints: str, fits: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        subprocess, "run", lambda *_, **__: types.SimpleNamespace(stdout=prints, stderr="", returncode=0)
-    )
+    monkeypatch.setattr(sys.modules[__name__], "run_tool", lambda _: (0, prints, ""))
     with contextlib.nullcontext() if fits else pytest.raises(AssertionError):
         run_command("page:1", "tx8ir", says, update=False)
 
