@@ -55,36 +55,37 @@ register_lazily("explorer", f"{__name__}.explorer")
 register_lazily("pass", f"{__name__}.transforms")
 
 # What `import tx8ir` alone does not need is imported when it is first touched.
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "CompileOptions": "compiler",
-        "Executable": "executable",
-        "InputError": "signature",
-        "RangeError": "executable",
-        "Program": "core.program",
-        "Tensor": "dialects.pd",
-        "compile": "compiler",
-        "cond": "frontends.python",
-        "function": "frontends.python",
-        "jit": "frontends.python",
-        "load": "frontends.files",
-        "parse": "core.program",
-        "while_loop": "frontends.python",
-    },
-    (
-        *(
-            "analysis",
-            "autodiff",
-            "core",
-            "dialects",
-            "explorer",
-            "frontends",
-            "interpreter",
-            "kernels",
-            "passes",
-            "rewriting",
+if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
+    __getattr__, __dir__ = lazy_names(
+        __name__,
+        {
+            "CompileOptions": "compiler",
+            "Executable": "executable",
+            "InputError": "signature",
+            "RangeError": "executable",
+            "Program": "core.program",
+            "Tensor": "dialects.pd",
+            "compile": "compiler",
+            "cond": "frontends.python",
+            "function": "frontends.python",
+            "jit": "frontends.python",
+            "load": "frontends.files",
+            "parse": "core.program",
+            "while_loop": "frontends.python",
+        },
+        (
+            *(
+                "analysis",
+                "autodiff",
+                "core",
+                "dialects",
+                "explorer",
+                "frontends",
+                "interpreter",
+                "kernels",
+                "passes",
+                "rewriting",
+            ),
+            *("sim", "target", "testing", "transforms", "viz"),
         ),
-        *("sim", "target", "testing", "transforms", "viz"),
-    ),
-)
+    )

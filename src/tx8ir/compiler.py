@@ -82,7 +82,7 @@ class Progress(Protocol):
 
 
 _CONVERSION: Final = PREPARATION.index("convert-dtype")
-_STAGES: Final = (
+STAGES: Final = (
     "value-signature",
     *PREPARATION[:_CONVERSION],
     "check-ranges",
@@ -114,9 +114,9 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
 
     Raises `IrError` when no stage is named `through`.
     """
-    if through is not None and through not in _STAGES:
-        raise IrError(f"no stage is named '{through}'; stages are {', '.join(_STAGES)}")
-    stages = _STAGES if through is None else _STAGES[: _STAGES.index(through) + 1]
+    if through is not None and through not in STAGES:
+        raise IrError(f"no stage is named '{through}'; stages are {', '.join(STAGES)}")
+    stages = STAGES if through is None else STAGES[: STAGES.index(through) + 1]
     left_out: set[str] = set()
     if options.opt_graph == "required":
         left_out |= set(PREPARATION) - REQUIRED

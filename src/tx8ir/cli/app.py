@@ -14,6 +14,7 @@ from rich.text import Text
 
 from tx8ir.backend.set_target import target_with
 from tx8ir.cli import cases
+from tx8ir.cli.completion import stages
 from tx8ir.cli.console import EXIT_CHECK_FAILED, StageProgress, console, print_table, user_errors
 from tx8ir.cli.data import read_data, write_data
 from tx8ir.cli.explore import Output, Title, write_exploration
@@ -33,8 +34,10 @@ from tx8ir.testing import check_outputs
 app = typer.Typer(
     name="tx8ir",
     help="Compile models to TX8 instructions, simulate them, and look at every step between.",
+    epilog="Exit status: 0 done, 1 a check failed, 2 the request was wrong, 3 nothing was tested.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # its boxes cut the names of options at 80 columns
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -192,7 +195,10 @@ def compile_command(
 def print_command(
     model: Model,
     after: Annotated[
-        str | None, typer.Option(metavar="PASS", help="print it as it is after this stage of the compilation")
+        str | None,
+        typer.Option(
+            metavar="PASS", help="print it as it is after this stage of the compilation", autocompletion=stages
+        ),
     ] = None,
     dtype: DtypeArgument = None,
     opt: Opt = None,

@@ -101,6 +101,8 @@ def user_errors(progress: StageProgress) -> Generator[None]:
     """
     try:
         yield
+    except BrokenPipeError:
+        raise  # who reads has enough; click ends in silence
     except (InputError, IrError, OSError) as error:
         progress.close()
         console(stderr=True).print(Text(f"error: {error}"), soft_wrap=True)

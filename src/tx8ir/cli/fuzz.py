@@ -14,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from tx8ir.cli.completion import pipeline
 from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_NOT_TESTED, StageProgress, console, user_errors
 from tx8ir.cli.opt import GuaranteeOption
 from tx8ir.signature import InputError
@@ -28,6 +29,7 @@ def fuzz(
         list[str],
         typer.Argument(
             metavar="PASS...",
+            autocompletion=pipeline,
             help='a pass or pipeline ("canonicalize,cse"), or a Python object: package.module:name, or file.py:name',
         ),
     ],

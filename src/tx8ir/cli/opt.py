@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import attrs
 import typer
 
+from tx8ir.cli.completion import patterns, pipeline
 from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
 from tx8ir.cli.diagnostics import diagnostic
 from tx8ir.cli.expectations import expectations, unmet
@@ -104,7 +105,9 @@ def opt(
             "--passes",
             "--pass-pipeline",
             "-p",
-            help='what to run, as "canonicalize,func.func(cse,dce){max-iterations=4}"; also in "builtin.module(…)"',
+            help='what to run, as "canonicalize,func.func(cse,dce){max-iterations=4}"; also in "builtin.module(...)"',
+            metavar="PIPELINE",
+            autocompletion=pipeline,
         ),
     ] = "",
     output: Annotated[
@@ -210,7 +213,13 @@ def opt(
         ),
     ] = None,
     explain_pattern: Annotated[
-        str, typer.Option("--explain", metavar="PATTERN", help="say, for each operation, why the pattern (not) matches")
+        str,
+        typer.Option(
+            "--explain",
+            metavar="PATTERN",
+            help="say, for each operation, why the pattern (not) matches",
+            autocompletion=patterns,
+        ),
     ] = "",
     list_passes: Annotated[bool, typer.Option("--list", help="list the passes, their options and patterns")] = False,
 ) -> None:
@@ -333,6 +342,8 @@ class Reported:
         pass
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, BrokenPipeError):
+            return False
         if isinstance(error, IrError):
             text = diagnostic(error, self._errors.texts)
         elif isinstance(error, InputError | OSError | EvaluationError):

@@ -391,4 +391,5 @@ _LAZY: Final = {
     "verify": "verifier",
 }
 
-__getattr__, __dir__ = lazy_names(__name__, _LAZY)
+if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
+    __getattr__, __dir__ = lazy_names(__name__, _LAZY)

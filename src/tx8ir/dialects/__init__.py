@@ -21,4 +21,5 @@ for _name in __all__:
 # Values of tensor types are lent their operators and methods by `pd`.
 register_lazily("value class", f"{__name__}.pd")
 
-__getattr__, __dir__ = lazy_names(__name__, modules=__all__)
+if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
+    __getattr__, __dir__ = lazy_names(__name__, modules=__all__)

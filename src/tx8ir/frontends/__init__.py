@@ -16,4 +16,5 @@ if TYPE_CHECKING:
     from . import onnx as onnx
     from . import python as python
 
-__getattr__, __dir__ = lazy_names(__name__, modules=("files", "onnx", "python"))
+if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
+    __getattr__, __dir__ = lazy_names(__name__, modules=("files", "onnx", "python"))

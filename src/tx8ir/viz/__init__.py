@@ -21,4 +21,5 @@ _LAZY: Final = {
     "timeline": "timeline_figure",
 }
 
-__getattr__, __dir__ = lazy_names(__name__, _LAZY)
+if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
+    __getattr__, __dir__ = lazy_names(__name__, _LAZY)

@@ -1,0 +1,88 @@
+"""The command in a shell: TAB, help on a narrow terminal, a reader that goes away, the status it ends with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+from typer.testing import CliRunner
+
+from tx8ir.cli import completion
+from tx8ir.cli.app import app
+
+ROOT = Path(__file__).parents[2]
+MODEL = ROOT / "tests/data/models/gpt2/model.onnx"
+
+COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("command", [None, *COMMANDS])
+def test_help_fits_a_terminal_of_80_columns(command: str | None) -> None:
+    """No line is wider, and no option is cut short."""
+    arguments = ["--help"] if command is None else [command, "--help"]
+    ran = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}, terminal_width=80)
+    assert ran.exit_code == 0
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert "…" not in ran.stdout
+    if command is not None:
+        options = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+        assert all(option in ran.stdout for param in options for option in param.opts if option.startswith("--"))
+
+
+def test_tab_completes_the_last_name_of_a_pipeline() -> None:
+    assert completion.pipeline("canon") == ["canonicalize", "canonicalize-reductions"]
+    assert completion.pipeline("func.func(cse,dc") == ["func.func(cse,dce"]
+    assert "lower-to-tx8be" in completion.stages("lower")
+    assert completion.patterns("no-such") == []
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("tx8ir opt -p cse,dc", "cse,dce"),
+        ("tx8ir fuzz canonicalize-r", "canonicalize-reductions"),
+        ("tx8ir print model --after layout-i", "layout-init"),
+        ("tx8ir comp", "compile"),
+    ],
+)
+def test_the_shell_asks_for_completions(words: str, expected: str) -> None:
+    asked = {"_TX8IR_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(len(words.split()) - 1)}
+    code = "import sys; sys.argv = ['tx8ir']; from tx8ir.cli import main; main()"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, **asked})
+    assert ran.stdout.split() == [expected]
+
+
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
+    model = tmp_path / "long.mlir"
+    lines = ['%0 = "pd.full"() {shape = array<i64>, value = 1.0, dtype = f32} : () -> !pd.vtensor<f32>'] * 5000
+    model.write_text("module {\n" + "\n".join(line.replace("%0", f"%{i}") for i, line in enumerate(lines)) + "\n}\n")
+    for command in (["print", str(model)], ["opt", str(model)]):
+        running = subprocess.Popen(
+            [sys.executable, "-m", "tx8ir", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline() == "module {\n"
+        running.stdout.close()
+        assert running.stderr.read() == ""
+        running.stderr.close()
+        assert running.wait() in (0, 1)  # by how much was written already
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["--version"], 0),
+        (["print", "nowhere.mlir"], 2),
+        (["opt", "-p", "no-such-pass"], 2),
+        (["fuzz", "dce", "--examples", "0"], 3),
+        (["run"], 2),
+    ],
+)
+def test_the_status_says_what_happened(arguments: list[str], status: int) -> None:
+    """Status 1, for answers that differ, is in `test_opt`, `test_app` and `test_fuzz`."""
+    assert CliRunner().invoke(app, arguments, input="module {}").exit_code == status
