@@ -61,7 +61,7 @@ def large(operations: int, events: int) -> dict[str, Any]:
         "trips": [0] * events,
     }
     return {
-        "format": 1, "title": "large", "scopes": scopes, "source": source, "outputs": [], "names": ["generate-tx8"],
+        "format": 1, "title": "large", "scopes": scopes, "source": source, "names": ["generate-tx8"],
         "machine": {"name": "tx8", "tiles": 16, "columns": 4, "spm_low": 0x10000, "spm_high": 0x2F0000,
                     "spm_bytes": 0x300000},
         "lines": lines, "ops": ops, "texts": texts,

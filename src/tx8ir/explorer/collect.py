@@ -61,15 +61,14 @@ def collect(
     # The first text is of the copy that `compile` made: its lines come in the order of the operations.
     lines = [line for line, op in enumerate(first.ops) if op >= 0]
     ops = [attrs.evolve(op, line=line) for op, line in zip(ops, lines, strict=False)]
-    outputs = tuple(i for i, op in enumerate(source) if op.name == "func.return")
-    return _assemble(title, executable, watch, scopes, tuple(ops), outputs)
+    return _assemble(title, executable, watch, scopes, tuple(ops))
 
 
 def collect_executable(executable: Executable, *, title: str = "program") -> ExplorerData:
     """What there is to see of an executable whose source program is gone: the compiled program and its run."""
     watch = _Watch()
     watch.record(executable.program)
-    return _assemble(title, executable, watch, (Scope("model", "", -1),), (), ())
+    return _assemble(title, executable, watch, (Scope("model", "", -1),), ())
 
 
 def _assemble(
@@ -78,7 +77,6 @@ def _assemble(
     watch: _Watch,
     scopes: tuple[Scope, ...],
     ops: tuple[SourceOp, ...],
-    outputs: tuple[int, ...],
 ) -> ExplorerData:
     program = executable.program
     report = time_program(program)
@@ -88,7 +86,6 @@ def _assemble(
         machine=read_machine(tx8.target_of(program)),
         scopes=scopes,
         source=ops,
-        outputs=outputs,
         names=watch.names.things,
         lines=watch.lines.things,
         ops=watch.ops,

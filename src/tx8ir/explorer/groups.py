@@ -1,6 +1,7 @@
 """What the compiler decided about groups, read from the backend graph: all that the explorer knows of the search.
 
-The facts are words and text, and `candidates` a list: another search fills them in without a change elsewhere.
+The facts are words and text, so that another search changes this module alone. What was tried besides the choice is
+not in the graph yet: `candidates` stays empty.
 """
 
 from __future__ import annotations

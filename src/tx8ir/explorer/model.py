@@ -160,7 +160,7 @@ class Group:
     spm_bytes: the scratch pad that it takes on a tile.
     tiles: how many tiles work on it.
     template: the group whose strategy it shares; -1 when it has its own.
-    candidates: what the search tried, best first, as far as the compiler recorded it.
+    candidates: what the search tried, best first; empty as long as it leaves no record of that in the graph.
     """
 
     id: int
@@ -321,7 +321,6 @@ class ExplorerData:
     machine: Machine
     scopes: tuple[Scope, ...]
     source: tuple[SourceOp, ...]
-    outputs: tuple[Natural, ...]
     names: tuple[str, ...]
     lines: tuple[str, ...]
     ops: tuple[IrOp, ...]

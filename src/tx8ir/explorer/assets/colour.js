@@ -39,11 +39,10 @@ export const neutral = () => (isDark() ? "oklch(0.5 0.01 260)" : "oklch(0.78 0.0
 export class Palette {
   constructor(store) {
     this.store = store;
-    const { groups, source, scopes } = store.data;
-    this.groupRank = new Map(groups.map((group, i) => [group.template >= 0 ? group.id : group.id, i]));
+    const { groups, source } = store.data;
+    this.groupRank = new Map(groups.map((group, i) => [group.id, i]));
     this.kinds = new Map();
     for (const op of source) if (!op.is_constant && !this.kinds.has(op.kind)) this.kinds.set(op.kind, this.kinds.size);
-    this.scopes = scopes;
     this.engineOf = source.map((_, s) => busiest(store, s));
     this.cache = new Map();
     for (const name of ["colour", "theme"]) store.addEventListener(name, () => this.cache.clear());

@@ -7,7 +7,6 @@ export class Store extends EventTarget {
     this.data = data;
     this.run = data.run;
     this.selection = nothing();
-    this.hovered = null;
     this.colourBy = data.groups.length > 1 ? "group" : "engine";
     this.stage = firstChange(data);
     this.#index();
@@ -46,9 +45,7 @@ export class Store extends EventTarget {
     return segment && (segment.kind === "const" || segment.kind === "input") ? segment : null;
   }
 
-  get microseconds() { return this.run.cycles / this.run.cycles_per_second * 1e6; }
-
-  /** Groups of an instruction's code as the source operations they stand for, and so on: everything linked to a thing. */
+  /** Everything linked to a thing: operations, lines, instructions, groups. */
   linked(kind, id) {
     const { source, ops, run } = this.data;
     const found = { ...nothing(), kind, id };
