@@ -184,8 +184,8 @@ PATTERNS = (
 class FoldTransposeIntoMatmul(OperationPass):
     """Lets `pd.matmul` read operands transposed (`transpose_x`, `transpose_y`) where a `pd.transpose` fed it.
 
-    A transpose before that exchanges the last two axes and does something to the others too leaves that part, which
-    moves whole rows. A transpose after, of a product that nothing else reads, exchanges the operands: (XY)ᵀ = YᵀXᵀ.
+    Where the transpose of an operand permutes other axes than the last two as well, a transpose for those stays, which
+    moves whole rows. A transposed product exchanges its operands, (XY)ᵀ = YᵀXᵀ, when nothing else reads the product.
     A reshape between that only groups batch axes is stepped over. The matrix unit of the TX8 reads either operand in
     either order at the same speed, while a transpose moves every element.
 

@@ -44,10 +44,11 @@ def _permuted(kind: Type, perm: Sequence[int]) -> RankedTensor:
 class Nhwc(Pass):
     """Converts `conv2d`, `depthwise_conv2d`, `pool2d` and `batch_norm` from NCHW to NHWC, and their filters to HWOI.
 
-    Each gets a transpose before and one after. Transposes after are then sunk through elementwise operations,
-    reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those before, and evaluated
-    on constants: transposing an immutable parameter makes a new variable, once per parameter and permutation. A
-    transpose that only moves axes of extent 1 becomes a reshape. The signature of functions stays as it is.
+    Each gets a transpose of its input and one of its result. Those of results are then sunk through elementwise
+    operations, reductions, softmax, concat, split, slice and pad (axes remapped), cancelled against those of inputs,
+    and evaluated on constants: transposing an immutable parameter makes a new variable, once per parameter and
+    permutation. A transpose that only moves axes of extent 1 becomes a reshape. The signature of functions stays as it
+    is.
 
     Assumes: nothing; operations on `tensor`s are left alone. Guarantees: no converted operation is NCHW; what a
     transpose remains for is an input, an output, or an operation that fixes the order of axes (reshape, matmul, an
