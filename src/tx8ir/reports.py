@@ -28,7 +28,7 @@ class CompileStage:
     statistics: Mapping[str, int] = attrs.field(factory=dict[str, int])
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class CompileReport:
     """What `tx8ir.compile` did.
 
@@ -87,6 +87,10 @@ class CompileReport:
         )
         return stages, program
 
+    def __repr__(self) -> str:
+        count = sum(self.instructions.values())
+        return f"<CompileReport: {count} instructions for {self.target}, {self.seconds:.2f} s>"
+
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))
 
@@ -94,7 +98,7 @@ class CompileReport:
         return "".join(table.to_html() for table in self.tables)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class RunReport:
     """What one simulated run cost: the simulator's report, the wall time of simulating it in seconds (None when it was
     timed only), and its flags.
@@ -129,6 +133,9 @@ class RunReport:
         costs = (_costliest(what, rows) for what, rows in (("groups", sim.by_group), ("sources", sim.by_source)))
         return engines, paths, *((flags_table(self.flags),) if self.flags else ()), stalls, *costs
 
+    def __repr__(self) -> str:
+        return f"<RunReport: {self.tables[0].title}>"
+
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))
 
@@ -145,12 +152,15 @@ def _costliest(what: str, rows: Sequence[SourceRow]) -> Table:
     )
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Report:
     """Compilation and latest simulated run of an executable (`run` is None before the first)."""
 
     compilation: CompileReport
     run: RunReport | None = None
+
+    def __repr__(self) -> str:
+        return f"<Report: {', '.join(map(repr, self._parts()))}>"
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self._parts()))

@@ -116,7 +116,9 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
     body += ["if point is not None:", "    try: point.insert(self)", "    except BaseException: discard(self); raise"]
     source = f"def __init__({', '.join(params)}):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, f"<constructor of {name}>", "exec"), scope)
-    return scope["__init__"]
+    constructor = scope["__init__"]
+    constructor.__qualname__ = name  # what Python says in an error about its arguments
+    return constructor
 
 
 def _result_lines(d: OpDef, fixed: bool) -> list[str]:
