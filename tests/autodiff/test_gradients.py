@@ -126,7 +126,7 @@ def test_elementwise_operations(name: str) -> None:
     op, variant = ELEMENTWISE[name]
     low, high = max(op.interval[0], -3.0), min(op.interval[1], 3.0)
     x = drawn(2, 3) / 3.0  # between -1 and 1
-    check({"x": low + (high - low) * (x + 1.0) / 2 if low >= 0 else 3.0 * x}, _with(op, variant))
+    check({"x": low + (high - low) * (x + 1.0) / 2 if low >= 0 else high * x}, _with(op, variant))
 
 
 @pytest.mark.parametrize("name", ONE_OPERAND)
@@ -224,4 +224,6 @@ def test_operations_with_a_gradient() -> None:
         "pd.logical_and", "pd.logical_or", "pd.logical_not", "pd.isnan",  # truth values
         "pd.full", "pd.feed", "pd.fetch",  # no operand, or no result
         "pd.fusion", "pd.fusion_yield", "pd.scaled_dot_product_attention",  # made by passes
+        "pd.argmax", "pd.argmin", "pd.bitcast",  # places and bits
+        "pd.prod", "pd.cumsum", "pd.cumprod", "pd.topk", "pd.scatter", "pd.det",  # not yet
     }  # fmt: skip

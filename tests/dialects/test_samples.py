@@ -220,6 +220,7 @@ NO_RANK_0 = {
     "pd.scaled_dot_product_attention", "pd.batch_norm", "pd.batch_norm_training", "pd.layer_norm",
     "pd.rms_norm", "pd.softmax", "pd.softmax_", "pd.flatten", "pd.split", "pd.concat",
     "pd.cross_entropy_with_softmax", "pd.cross_entropy_with_softmax_grad",
+    "pd.cumsum", "pd.cumprod", "pd.topk", "pd.scatter",
 }  # fmt: skip
 """Operations along an axis."""
 

@@ -83,6 +83,18 @@ def _scale(x: float, scale: float = 1.0, bias: float = 0.0, bias_after_scale: bo
     return scale * x + bias if bias_after_scale else scale * (x + bias)
 
 
+def _atanh(x: float) -> float:
+    return math.copysign(math.inf, x) if abs(x) == 1 else math.atanh(x)
+
+
+def _sinh(x: float) -> float:
+    return math.copysign(math.inf, x) if abs(x) > 711 else math.sinh(x)
+
+
+def _sign(x: float) -> float:
+    return x if x == 0 or math.isnan(x) else math.copysign(1.0, x)
+
+
 VECTOR: Mapping[str, Formula] = {
     "abs": Formula(abs, exact=True),
     "recip": Formula(lambda x: _sign_infinity(x) if x == 0 else 1 / x, exact=True),
@@ -125,6 +137,17 @@ OPERATIONS: Mapping[str, Formula] = {
     "softplus": Formula(_softplus, variants=({"beta": 2.0, "threshold": 3.0}, {"beta": 2.0}, {"threshold": 0.1})),
     "erf": Formula(math.erf),
     "floor": Formula(math.floor),
+    "round": Formula(lambda x: math.copysign(round(x), x) if math.isfinite(x) else x),
+    "sign": Formula(_sign),
+    "tan": Formula(math.tan),
+    "asin": Formula(math.asin),
+    "acos": Formula(math.acos),
+    "atan": Formula(math.atan),
+    "sinh": Formula(_sinh),
+    "cosh": Formula(math.cosh),
+    "asinh": Formula(math.asinh),
+    "acosh": Formula(math.acosh),
+    "atanh": Formula(_atanh),
     "pow": Formula(_power, variants=({"y": 3.0}, {"y": 0.0}, {"y": 2.0})),
     "scale": Formula(
         _scale, variants=({"scale": 2.0, "bias": 1.0}, {"scale": 2.0, "bias": 1.0, "bias_after_scale": False})

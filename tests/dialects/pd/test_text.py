@@ -38,7 +38,7 @@ def every_operation(x, y, image, mask, ids):
     pd.layer_norm(x, None, y)
     pd.rms_norm(x, y)
     pd.softmax(x)
-    for reduction in (pd.sum, pd.mean, pd.max, pd.min):
+    for reduction in (pd.sum, pd.mean, pd.max, pd.min, pd.prod):
         reduction(x, axis=(-1,), keepdim=True)
     pd.reshape(x, shape=(3, -1))
     pd.flatten(image)
@@ -50,6 +50,11 @@ def every_operation(x, y, image, mask, ids):
     pd.pad(x, paddings=(1, 0, 0, 2), pad_value=-math.inf)
     pd.embedding(ids, x)
     pd.gather(x, ids)
+    pd.scatter(x, pd.topk(pd.cumsum(y), k=2).indices, x, reduce="add")
+    pd.argmax(pd.cumprod(x, axis=0, reverse=True))
+    pd.argmin(x, axis=1, keepdims=True)
+    pd.bitcast(x)
+    pd.det(pd.full(shape=(2, 2), value=1.0))
     pd.fetch(pd.feed(feed_name="extra", out=x.type), fetch_name="out")
     one = pd.full(shape=(1,), value=0.5)
     pd.set_value(x, one, axes=(0,), starts=(0,), ends=(1,))
@@ -85,10 +90,12 @@ def test_an_operation_without_attributes_is_its_name_and_its_types(op):
         if issubclass(op, (pd.ComparisonOp, pd.IsnanOp, pd.LogicalNotOp))
         else "!pd.vtensor<2x3xf32>"
     )
-    first = "!pd.vtensor<2x3xf32>"
+    other = first = "!pd.vtensor<2x3xf32>"
+    if getattr(op, "accepts", "") == "integer":
+        other = first = out = "!pd.vtensor<2x3xi32>"
     if issubclass(op, pd.InplaceOp):
         first = out = "!pd.tensor<2x3xf32>"
-    types = [first, *["!pd.vtensor<2x3xf32>"] * (len(op.definition.operands) - 1)]
+    types = [first, *[other] * (len(op.definition.operands) - 1)]
     operands = ", ".join(f"%{name}" for name in "xy"[: len(types)])
     line = f'%0 = "{op.name}"({operands}) : ({", ".join(types)}) -> {out}'
     arguments = ", ".join(f"%{name}: {type}" for name, type in zip("xy", types, strict=False))

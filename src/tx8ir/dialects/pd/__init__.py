@@ -16,22 +16,30 @@ from tx8ir.core.ir.value_class import register_value_class
 
 from . import (
     attention,
+    bitcast,
     comparison,
     conv,
     creation,
+    cumulative,
+    determinant,
     elementwise_binary,
     elementwise_unary,
     enlarge,
     fusion,
     indexing,
     inplace,
+    integer_arithmetic,
+    integral,
     loss,
     matmul,
     norm,
     norm_training,
     pool,
     reduce,
+    scatter,
+    search,
     shape,
+    trigonometry,
 )
 from .comparison import ComparisonOp
 from .conv import ConvolutionOp
@@ -46,6 +54,7 @@ from .tensor import with_methods
 _FOUND = ops_of(
     *(elementwise_unary, elementwise_binary, comparison, matmul, attention, conv, pool, norm, norm_training, reduce),
     *(shape, enlarge, indexing, creation, inplace, loss, fusion),
+    *(trigonometry, integral, integer_arithmetic, cumulative, search, scatter, determinant, bitcast),
 )
 _OF_VALUES = [op_class for op_class in _FOUND if not issubclass(op_class, InplaceOp)]
 

@@ -8,6 +8,9 @@ from tx8ir.core import Dialect, ElementLike, NumericOperand, Op, Operand, Operan
 from .attention import (
     ScaledDotProductAttentionOp,
 )
+from .bitcast import (
+    BitcastOp,
+)
 from .comparison import (
     ComparisonOp,
     EqualOp,
@@ -32,8 +35,15 @@ from .creation import (
     FetchOp,
     FullOp,
 )
+from .cumulative import (
+    CumprodOp,
+    CumsumOp,
+)
 from .declaration import (
     OnnxOperator,
+)
+from .determinant import (
+    DetOp,
 )
 from .elementwise_binary import (
     AddOp,
@@ -91,6 +101,19 @@ from .inplace import (
     inplace_form,
     inplace_forms,
 )
+from .integer_arithmetic import (
+    BitwiseAndOp,
+    BitwiseLeftShiftOp,
+    BitwiseOrOp,
+    BitwiseRightShiftOp,
+    BitwiseXorOp,
+    FmodOp,
+    RemainderOp,
+)
+from .integral import (
+    RoundOp,
+    SignOp,
+)
 from .loss import (
     CrossEntropyWithSoftmaxGradOp,
     CrossEntropyWithSoftmaxOp,
@@ -114,8 +137,17 @@ from .reduce import (
     MaxOp,
     MeanOp,
     MinOp,
+    ProdOp,
     ReductionOp,
     SumOp,
+)
+from .scatter import (
+    ScatterOp,
+)
+from .search import (
+    ArgmaxOp,
+    ArgminOp,
+    TopkOp,
 )
 from .shape import (
     FlattenOp,
@@ -131,6 +163,17 @@ from .shape import (
 )
 from .tensor import (
     TensorOperators,
+)
+from .trigonometry import (
+    AcosOp,
+    AcoshOp,
+    AsinOp,
+    AsinhOp,
+    AtanOp,
+    AtanhOp,
+    CoshOp,
+    SinhOp,
+    TanOp,
 )
 
 INPLACE_OPS: tuple[type[Op], ...]
@@ -517,6 +560,7 @@ class Tensor(TensorOperators):
         out: Type | None = None,
     ) -> Tensor: ...
     def mean(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def prod(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
     def max(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
     def min(self, axis: int | tuple[int, ...] = (), keepdim: bool = False, *, out: Type | None = None) -> Tensor: ...
     def flatten(self, start_axis: int = 1, stop_axis: int = 1, *, out: Type | None = None) -> Tensor: ...
@@ -575,6 +619,61 @@ class Tensor(TensorOperators):
         *,
         out: Type | None = None,
     ) -> Tensor: ...
+    def tan(self, *, out: Type | None = None) -> Tensor: ...
+    def asin(self, *, out: Type | None = None) -> Tensor: ...
+    def acos(self, *, out: Type | None = None) -> Tensor: ...
+    def atan(self, *, out: Type | None = None) -> Tensor: ...
+    def sinh(self, *, out: Type | None = None) -> Tensor: ...
+    def cosh(self, *, out: Type | None = None) -> Tensor: ...
+    def asinh(self, *, out: Type | None = None) -> Tensor: ...
+    def acosh(self, *, out: Type | None = None) -> Tensor: ...
+    def atanh(self, *, out: Type | None = None) -> Tensor: ...
+    def round(self, *, out: Type | None = None) -> Tensor: ...
+    def sign(self, *, out: Type | None = None) -> Tensor: ...
+    def remainder(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def fmod(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def bitwise_and(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def bitwise_or(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def bitwise_xor(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def bitwise_left_shift(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def bitwise_right_shift(self, y: OperandLike, *, out: Type | None = None) -> Tensor: ...
+    def cumsum(
+        self,
+        axis: int = -1,
+        exclusive: bool = False,
+        reverse: bool = False,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def cumprod(
+        self,
+        axis: int = -1,
+        exclusive: bool = False,
+        reverse: bool = False,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def argmax(self, axis: int = 0, keepdims: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def argmin(self, axis: int = 0, keepdims: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def topk(
+        self,
+        k: int = 1,
+        axis: int = -1,
+        largest: bool = True,
+        *,
+        out: Type | None = None,
+        indices: Type | None = None,
+    ) -> tuple[Tensor, ...]: ...
+    def scatter(
+        self,
+        index: OperandLike,
+        updates: OperandLike,
+        reduce: str = "assign",
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def det(self, *, out: Type | None = None) -> Tensor: ...
+    def bitcast(self, dtype: ElementLike = ..., *, out: Type | None = None) -> Tensor: ...
     def relu_(self, *, out: Type | None = None) -> Tensor: ...
     def leaky_relu_(self, negative_slope: float = 0.02, *, out: Type | None = None) -> Tensor: ...
     def gelu_(self, approximate: bool = False, *, out: Type | None = None) -> Tensor: ...
@@ -673,6 +772,7 @@ softmax = SoftmaxOp
 batch_norm_training = BatchNormTrainingOp
 sum = SumOp
 mean = MeanOp
+prod = ProdOp
 max = MaxOp
 min = MinOp
 reshape = ReshapeOp
@@ -698,6 +798,32 @@ cross_entropy_with_softmax = CrossEntropyWithSoftmaxOp
 cross_entropy_with_softmax_grad = CrossEntropyWithSoftmaxGradOp
 fusion = FusionOp
 fusion_yield = FusionYieldOp
+tan = TanOp
+asin = AsinOp
+acos = AcosOp
+atan = AtanOp
+sinh = SinhOp
+cosh = CoshOp
+asinh = AsinhOp
+acosh = AcoshOp
+atanh = AtanhOp
+round = RoundOp
+sign = SignOp
+remainder = RemainderOp
+fmod = FmodOp
+bitwise_and = BitwiseAndOp
+bitwise_or = BitwiseOrOp
+bitwise_xor = BitwiseXorOp
+bitwise_left_shift = BitwiseLeftShiftOp
+bitwise_right_shift = BitwiseRightShiftOp
+cumsum = CumsumOp
+cumprod = CumprodOp
+argmax = ArgmaxOp
+argmin = ArgminOp
+topk = TopkOp
+scatter = ScatterOp
+det = DetOp
+bitcast = BitcastOp
 relu_ = Relu_Op
 leaky_relu_ = LeakyRelu_Op
 gelu_ = Gelu_Op
@@ -732,12 +858,26 @@ assign_ = Assign_Op
 __all__ = [
     "AbsOp",
     "Abs_Op",
+    "AcosOp",
+    "AcoshOp",
     "AddOp",
     "Add_Op",
+    "ArgmaxOp",
+    "ArgminOp",
+    "AsinOp",
+    "AsinhOp",
     "AssignOp",
     "Assign_Op",
+    "AtanOp",
+    "AtanhOp",
     "BatchNormOp",
     "BatchNormTrainingOp",
+    "BitcastOp",
+    "BitwiseAndOp",
+    "BitwiseLeftShiftOp",
+    "BitwiseOrOp",
+    "BitwiseRightShiftOp",
+    "BitwiseXorOp",
     "CastOp",
     "ComparisonOp",
     "ConcatOp",
@@ -745,10 +885,14 @@ __all__ = [
     "ConvolutionOp",
     "CosOp",
     "Cos_Op",
+    "CoshOp",
     "CrossEntropyWithSoftmaxGradOp",
     "CrossEntropyWithSoftmaxOp",
+    "CumprodOp",
+    "CumsumOp",
     "DIALECT",
     "DepthwiseConv2dOp",
+    "DetOp",
     "DivideOp",
     "Divide_Op",
     "ElementwiseBinaryOp",
@@ -768,6 +912,7 @@ __all__ = [
     "FlattenOp",
     "FloorOp",
     "Floor_Op",
+    "FmodOp",
     "FullOp",
     "FusedConv2dAddActOp",
     "FusionOp",
@@ -806,26 +951,32 @@ __all__ = [
     "Pool2dOp",
     "PowOp",
     "Pow_Op",
+    "ProdOp",
     "ReciprocalOp",
     "Reciprocal_Op",
     "ReductionOp",
     "ReluOp",
     "Relu_Op",
+    "RemainderOp",
     "ReshapeOp",
     "RmsNormOp",
+    "RoundOp",
     "RsqrtOp",
     "Rsqrt_Op",
     "ScaleOp",
     "Scale_Op",
     "ScaledDotProductAttentionOp",
+    "ScatterOp",
     "SetValueOp",
     "SetValue_Op",
     "SgdOp",
     "Sgd_Op",
     "SigmoidOp",
     "Sigmoid_Op",
+    "SignOp",
     "SinOp",
     "Sin_Op",
+    "SinhOp",
     "SliceOp",
     "SoftmaxOp",
     "Softmax_Op",
@@ -840,9 +991,11 @@ __all__ = [
     "SubtractOp",
     "Subtract_Op",
     "SumOp",
+    "TanOp",
     "TanhOp",
     "Tanh_Op",
     "Tensor",
+    "TopkOp",
     "TransposeOp",
     "UnsqueezeOp",
     "View",
@@ -850,20 +1003,38 @@ __all__ = [
     "WhereOp",
     "abs",
     "abs_",
+    "acos",
+    "acosh",
     "add",
     "add_",
+    "argmax",
+    "argmin",
+    "asin",
+    "asinh",
     "assign",
     "assign_",
+    "atan",
+    "atanh",
     "batch_norm",
     "batch_norm_training",
+    "bitcast",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "cast",
     "concat",
     "conv2d",
     "cos",
     "cos_",
+    "cosh",
     "cross_entropy_with_softmax",
     "cross_entropy_with_softmax_grad",
+    "cumprod",
+    "cumsum",
     "depthwise_conv2d",
+    "det",
     "divide",
     "divide_",
     "elementwise_pow",
@@ -881,6 +1052,7 @@ __all__ = [
     "flatten",
     "floor",
     "floor_",
+    "fmod",
     "full",
     "fused_conv2d_add_act",
     "fusion",
@@ -918,25 +1090,31 @@ __all__ = [
     "pool2d",
     "pow",
     "pow_",
+    "prod",
     "reciprocal",
     "reciprocal_",
     "relu",
     "relu_",
+    "remainder",
     "reshape",
     "rms_norm",
+    "round",
     "rsqrt",
     "rsqrt_",
     "scale",
     "scale_",
     "scaled_dot_product_attention",
+    "scatter",
     "set_value",
     "set_value_",
     "sgd",
     "sgd_",
     "sigmoid",
     "sigmoid_",
+    "sign",
     "sin",
     "sin_",
+    "sinh",
     "slice",
     "softmax",
     "softmax_",
@@ -951,8 +1129,10 @@ __all__ = [
     "subtract",
     "subtract_",
     "sum",
+    "tan",
     "tanh",
     "tanh_",
+    "topk",
     "transpose",
     "unsqueeze",
     "where",

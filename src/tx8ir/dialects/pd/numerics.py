@@ -8,6 +8,7 @@ channels per group); a caller with another layout transposes views in and out.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -28,6 +29,21 @@ def erf(x: Array) -> Array:
 def erfc(x: Array) -> Array:
     """Complementary error function 1 - erf(x), accurate in the tail; by the C library, in float64; dtype of `x`."""
     return np.fromiter(map(math.erfc, x.ravel().tolist()), np.float64, count=x.size).reshape(x.shape).astype(x.dtype)
+
+
+def by_number(function: Callable[[float], float], x: Array) -> Array:
+    """A function of Python's `math` of each number, in float64; dtype of `x`.
+
+    NumPy's own depend in the last bit on where in memory a number lies. Outside of the domain there is NaN.
+    """
+
+    def value(number: float) -> float:
+        try:
+            return function(number)
+        except ValueError:
+            return math.nan
+
+    return np.fromiter(map(value, x.ravel().tolist()), np.float64, count=x.size).reshape(x.shape).astype(x.dtype)
 
 
 # --- powers --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.core import (
@@ -131,6 +132,15 @@ class MeanOp(ReductionOp, name="pd.mean"):
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
         return mean(x, axes=self.axes, keepdims=self.keepdim)
+
+
+class ProdOp(ReductionOp, name="pd.prod"):
+    """out = product of x over the axes, in the element type of x; integers wrap. (Paddle calls the axes `dims`.)"""
+
+    cases = (*REDUCTIONS, *EMPTY_REDUCTIONS)
+
+    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
+        return np.multiply.reduce(x, axis=self.axes, keepdims=self.keepdim, dtype=x.dtype)
 
 
 class ExtremumOp(ReductionOp):
