@@ -15,10 +15,10 @@ import onnx.defs
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from tx8ir.frontends.onnx import OnnxImportError, load
-from tx8ir.frontends.onnx.registry import CONVERTERS
+from tx8ir.frontends.onnx import OnnxImportError, load, supported_ops
 from tx8ir.testing import check
 
+CONVERTERS = {item.operator: item for item in supported_ops() if not item.domain}
 SHAPES: tuple[tuple[int, ...], ...] = (
     (),
     (1,),

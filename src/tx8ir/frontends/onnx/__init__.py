@@ -10,11 +10,21 @@ try:
 except ImportError as error:
     raise ImportError("the ONNX front end needs the package 'onnx': pip install tx8ir[onnx]", name="onnx") from error
 
-from .errors import OnnxImportError
+from . import ops as _ops  # fills the registry
+from .errors import MissingOperator, OnnxImportError
 from .importer import load
+from .node import OnnxNode
 from .ops.declared import import_as
-from .registry import supported_ops
+from .registry import register_operator, supported_ops
 
-__all__ = ["OnnxImportError", "import_as", "load", "supported_ops"]
+__all__ = [
+    "MissingOperator",
+    "OnnxImportError",
+    "OnnxNode",
+    "import_as",
+    "load",
+    "register_operator",
+    "supported_ops",
+]
 
-del _onnx
+del _onnx, _ops

@@ -1,89 +1,79 @@
-"""Evaluating nodes whose inputs are all known: the shape computations that exporters leave in a model."""
+"""Evaluating nodes whose inputs are all known: the shape computations that exporters leave in a model.
+
+A node is imported into a program of its own, which the reference interpreter evaluates.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-import numpy as np
 import onnx
-import onnx.helper
-from numpy.typing import NDArray
-from onnx.reference import ReferenceEvaluator
 
-from tx8ir.core.attrs.elements import scalar_type_of
+from tx8ir.core import Builder, FunctionType, IrError, Operation, Program, Value
+from tx8ir.dialects import func
+from tx8ir.interpreter import evaluate
 
-from .node import OnnxNode
-from .ops import CONVERTERS
+from .node import OnnxNode, tensor_type
+from .structure import Coded, Found, Nothing, Parts, parts_of
 from .tensors import Known
 
+if TYPE_CHECKING:
+    from .registry import ConvertFunction
+
 SMALL: Final = 4096
-"""Operators with a converter are folded up to this many elements of each input; larger work is left to the passes."""
-
-LARGEST: Final = 1 << 28
-"""No node is folded whose result would have more elements than this."""
-
-_RANDOM: Final = frozenset(
-    {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
+"""Weights of up to this many elements are computed with on import; larger work is left to the passes. What the caller
+gives for an input may be larger: he asks for it."""
 
 
-def can_fold(proto: onnx.NodeProto, inputs: Sequence[Known | None]) -> bool:
-    """Whether a node is to be evaluated now: no randomness, no subgraph, and little data or no other way."""
-    known = [tensor for tensor in inputs if tensor is not None]
-    if not known or proto.op_type in _RANDOM or any(a.type == a.GRAPH or a.type == a.GRAPHS for a in proto.attribute):
+def can_fold(proto: onnx.NodeProto, inputs: Sequence[Found]) -> bool:
+    """Whether a node is to be evaluated now: all inputs are known, and little data, and it has no graph inside."""
+    tensors = list(parts_of(inputs))
+    known = [tensor for tensor in tensors if isinstance(tensor, Known)]
+    if len(known) < len(tensors) or not known:
         return False
-    return proto.op_type not in CONVERTERS or all(tensor.type.num_elements <= SMALL for tensor in known)
+    if any(a.type == a.GRAPH or a.type == a.GRAPHS for a in proto.attribute):
+        return False
+    return any(tensor.bound for tensor in known) or all(tensor.type.num_elements <= SMALL for tensor in known)
 
 
-def fold(node: OnnxNode, proto: onnx.NodeProto, inputs: Sequence[Known | None], opset: int) -> list[Known | None]:
-    """Evaluate a node with ONNX's reference implementation; None for an absent output.
+def fold(node: OnnxNode, convert: ConvertFunction) -> list[Found | None]:
+    """Import a node and evaluate what it becomes.
 
     Raises:
-        OnnxImportError: the reference implementation refuses the node, or the result would be unreasonably large.
+        OnnxImportError: the node cannot be imported, or its evaluation fails.
     """
-    arrays = {tensor.name: tensor.array() for tensor in inputs if tensor is not None}
-    elements = _result_elements(proto.op_type, [arrays.get(name) for name in proto.input])
-    if elements > LARGEST:
-        raise node.error(f"would make a constant of {elements} elements; at most {LARGEST} are supported")
-    single = onnx.helper.make_model(
-        onnx.helper.make_graph(
-            [proto],
-            "fold",
-            [onnx.ValueInfoProto(name=name) for name in arrays],
-            [onnx.ValueInfoProto(name=name) for name in proto.output if name],
-        ),
-        opset_imports=[onnx.helper.make_opsetid("", opset)],
-    )
+    scratch = Program.empty()
+    with Builder.at_end(scratch.body):
+        main = func.FuncOp(sym_name="main", function_type=FunctionType((), ()), arg_names=(), result_names=())
+    with node.graph.elsewhere(scratch), Builder.at_end(main.body.block):
+        converted = convert(node)
+        items = converted if isinstance(converted, Sequence) else [converted]
+        found: list[Found | None] = []
+        for item in items:
+            found += item.results if isinstance(item, Operation) else [item]
+        values = [part for part in parts_of([f for f in found if f is not None]) if not isinstance(part, Known)]
+        if not values:
+            return found
+        func.ReturnOp(values)
+    names = tuple(str(index) for index in range(len(values)))
+    main.set_attribute("result_names", names)
+    main.set_attribute("function_type", FunctionType((), [tensor_type(value) for value in values]))
     try:
-        with np.errstate(all="ignore"):
-            evaluator: Any = ReferenceEvaluator(single)  # its `run` is only partly typed
-            results = evaluator.run(None, arrays)
-    except Exception as error:  # the reference implementation raises whatever NumPy and its own code raise
-        raise node.error(f"its inputs are all constant, but it cannot be evaluated: {error}") from error
-    named = dict(zip((name for name in proto.output if name), results, strict=True))
-    return [_known(node, name, named[name]) if name else None for name in proto.output]
+        arrays = evaluate(scratch, {})
+    except IrError as error:
+        raise node.error(f"its inputs are all constant, but it cannot be evaluated: {error.message}") from error
+    bound = node.has_bound_input
+    known = {
+        value: Known.of_array(f"{node.label}/{name}", arrays[name], tensor_type(value).element, bound=bound)
+        for name, value in zip(names, values, strict=True)
+    }
+    return [None if item is None else _replaced(item, known) for item in found]
 
 
-def _known(node: OnnxNode, name: str, result: Any) -> Known:
-    array = np.asarray(result)
-    try:
-        return Known.of_array(name, array, scalar_type_of(array.dtype))
-    except TypeError as error:
-        raise node.error(f"its inputs are all constant, but its result has no supported type: {error}") from error
-
-
-def _result_elements(operator: str, inputs: Sequence[NDArray[Any] | None]) -> int:
-    """Elements of the result of an operator that can make much out of little; 0 for the others."""
-    first = inputs[0]
-    if first is None:
-        return 0
-    if operator == "ConstantOfShape":
-        return math.prod(first.reshape(-1).tolist())
-    if operator in ("Expand", "Tile") and len(inputs) > 1 and inputs[1] is not None:
-        return first.size * math.prod(abs(extent) for extent in inputs[1].reshape(-1).tolist())
-    if operator == "Range" and len(inputs) == 3 and inputs[1] is not None and inputs[2] is not None:
-        start, limit, delta = (float(tensor.reshape(-1)[0]) for tensor in (first, inputs[1], inputs[2]))
-        return int(abs((limit - start) / delta)) if delta else 0
-    return 0
+def _replaced(item: Found, known: dict[Value, Known]) -> Found:
+    if isinstance(item, Parts):
+        return Parts(tuple(_replaced(part, known) for part in item.items), item.element)
+    if isinstance(item, Coded):
+        return item if isinstance(item.value, Known) else Coded(known[item.value], item.format)
+    return item if isinstance(item, Known | Nothing) else known[item]

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import attrs
 import onnx
 import onnx.defs
-import onnx.inliner
 from google.protobuf.message import DecodeError
 
 from tx8ir.core.files import LoadError, read_regular
 
 from .errors import OnnxImportError
-from .ops import CONVERTERS
-
-ONNX_DOMAINS = ("", "ai.onnx")
-"""The two spellings of the standard operator set's domain."""
+from .functions import FunctionKey, local_functions
+from .registry import ONNX_DOMAINS
 
 MAX_MODEL_BYTES = 1 << 31
 """Largest model file that is read: protobuf decodes no larger message, whose weights are external data."""
-
-_FOLDED = frozenset({"BlackmanWindow", "HammingWindow", "HannWindow", "Range"})
-"""Operators with a body that loops at run time; with constant inputs they are folded instead, body or not."""
 
 
 @attrs.frozen(eq=False)
@@ -33,11 +26,13 @@ class Source:
     """A model and where it came from.
 
     Attributes:
-        graph: inputs, outputs, types and nodes, with functions inlined. Its initialisers may be missing.
+        graph: inputs, outputs, types and nodes.
         initializers: the initialisers of the graph.
         file: name of the model for messages.
         folder: the folder that external data is relative to, or None if the model did not come from a file.
         opset: version of the standard operator set.
+        opsets: version of each operator set, by domain; the standard one is "".
+        functions: the functions that the model defines.
     """
 
     graph: onnx.GraphProto
@@ -45,14 +40,15 @@ class Source:
     file: str
     folder: Path | None
     opset: int
+    opsets: Mapping[str, int]
+    functions: Mapping[FunctionKey, onnx.FunctionProto]
 
 
 def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.ModelProto) -> Source:
     """Decode `source` and check what concerns the model as a whole.
 
     Raises:
-        OnnxImportError: no such file, not an ONNX model, truncated, no or an unknown opset, functions that cannot be
-            inlined.
+        OnnxImportError: no such file, not an ONNX model, truncated, no or an unknown opset.
     """
     model, file, folder = _decode(source)
     if not model.HasField("graph") or not model.ir_version:
@@ -61,7 +57,8 @@ def read(source: str | os.PathLike[str] | bytes | bytearray | memoryview | onnx.
     opset = _opset(model, file)
     if model.graph.sparse_initializer:
         raise OnnxImportError("has sparse initialisers; only dense ones are supported", file=file, opset=opset)
-    return Source(_inline_functions(model, file, opset), model.graph.initializer, file, folder, opset)
+    opsets = {**opset_versions(model.opset_import), "": opset}
+    return Source(model.graph, model.graph.initializer, file, folder, opset, opsets, local_functions(model))
 
 
 def _decode(
@@ -105,9 +102,16 @@ def _names(model: onnx.ModelProto) -> Iterator[object]:
     yield from (tensor.name for tensor in graph.initializer)
 
 
+def opset_versions(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
+    """Version of each operator set that a model or a function imports, by domain; the standard one is ""."""
+    return {"" if entry.domain in ONNX_DOMAINS else entry.domain: entry.version for entry in entries}
+
+
 def _opset(model: onnx.ModelProto, file: str) -> int:
     versions = [entry.version for entry in model.opset_import if entry.domain in ONNX_DOMAINS]
     newest = onnx.defs.onnx_opset_version()
+    if not versions and len(model.opset_import):
+        return newest  # nothing of it is used
     if len(versions) != 1:
         found = "no version" if not versions else f"versions {versions}"
         raise OnnxImportError(
@@ -119,75 +123,3 @@ def _opset(model: onnx.ModelProto, file: str) -> int:
             f"uses opset {versions[0]}; the installed onnx {onnx.__version__} knows opsets 1 to {newest}", file=file
         )
     return versions[0]
-
-
-def _inline_functions(model: onnx.ModelProto, file: str, opset: int) -> onnx.GraphProto:
-    """Replace calls of the model's own functions, and of standard operators that only ONNX itself can explain.
-
-    ONNX defines some operators by a body of simpler ones; those without a converter are replaced by their body, and so
-    are such operators in the bodies.
-    """
-    previous: set[tuple[str, str]] = set()
-    while (calls := _calls_to_inline(model, opset)) and calls != previous:
-        try:
-            model = onnx.inliner.inline_selected_functions(
-                _for_inliner(model, opset), sorted(calls), inline_schema_functions=True
-            )
-        except Exception as error:  # the inliner raises errors of several unrelated C++ classes
-            names = ", ".join(f"{domain}::{name}" if domain else name for domain, name in sorted(calls))
-            raise OnnxImportError(f"functions {names} cannot be inlined: {error}", file=file, opset=opset) from error
-        previous = calls
-    return model.graph
-
-
-def _calls_to_inline(model: onnx.ModelProto, opset: int) -> set[tuple[str, str]]:
-    """Domain and name of the functions that some node calls."""
-    local = {(function.domain, function.name) for function in model.functions}
-    calls: set[tuple[str, str]] = set()
-    for node in model.graph.node:
-        if (node.domain, node.op_type) in local:
-            calls.add((node.domain, node.op_type))
-        elif node.domain in ONNX_DOMAINS and node.op_type not in CONVERTERS and _has_body(node.op_type, opset):
-            calls.add(("", node.op_type))
-    return calls
-
-
-def _has_body(operator: str, opset: int) -> bool:
-    if operator in _FOLDED:
-        return False
-    try:
-        schema: Any = onnx.defs.get_schema(operator, opset, "")  # onnx's stub lacks the two properties
-    except onnx.defs.SchemaError:
-        return False
-    return bool(schema.has_function or schema.has_context_dependent_function)
-
-
-def _for_inliner(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
-    """Return a copy of the model for the inliner.
-
-    Its initialisers are inputs, because the inliner copies what it is given and weights can be large. Its nodes have
-    every attribute that has a default, because the inliner leaves references to absent ones dangling.
-    """
-    light = onnx.ModelProto(ir_version=model.ir_version, opset_import=model.opset_import, functions=model.functions)
-    graph, source = light.graph, model.graph
-    graph.name = source.name or "graph"
-    graph.node.extend(source.node)
-    graph.output.extend(source.output)
-    graph.value_info.extend(source.value_info)
-    graph.input.extend(source.input)
-    declared = {value.name for value in source.input}
-    graph.input.extend(
-        onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
-        for tensor in source.initializer
-        if tensor.name not in declared
-    )
-    for node in (*graph.node, *(node for function in light.functions for node in function.node)):
-        if node.domain in ONNX_DOMAINS and node.op_type not in CONVERTERS and _has_body(node.op_type, opset):
-            given = {attribute.name for attribute in node.attribute}
-            schema = onnx.defs.get_schema(node.op_type, opset, "")
-            node.attribute.extend(
-                attribute.default_value
-                for name, attribute in schema.attributes.items()
-                if name not in given and attribute.default_value.name
-            )
-    return light

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import onnx
 
 from tx8ir.core import VTensorType
 
+from .codes import CODED
 from .errors import OnnxImportError
 from .model import Source
 from .tensors import TensorError, element_of
@@ -21,15 +22,15 @@ class Dimensions:
         given: extents by dimension name (`"batch"`), or by place for a dimension without a name (`"input_ids[0]"`).
 
     Raises:
-        OnnxImportError: an extent that is not a positive integer, or for a dimension that no input has.
+        OnnxImportError: an extent that is no integer >= 0, or for a dimension that no input has.
     """
 
     def __init__(self, source: Source, given: Mapping[str, int] | None) -> None:
         self._source = source
         self._given = dict(given or {})
         for name, extent in self._given.items():
-            if isinstance(extent, bool) or not isinstance(extent, int) or extent < 1:  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise self._error(f"dimensions[{name!r}] is {extent!r}; expected an integer >= 1")
+            if isinstance(extent, bool) or not isinstance(extent, int) or extent < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise self._error(f"dimensions[{name!r}] is {extent!r}; expected an integer >= 0")
         stored = {tensor.name for tensor in source.initializers}
         open_: list[str] = []
         for value in source.graph.input:
@@ -43,8 +44,8 @@ class Dimensions:
     def _error(self, message: str) -> OnnxImportError:
         return OnnxImportError(message, file=self._source.file, opset=self._source.opset)
 
-    def input_type(self, value: onnx.ValueInfoProto) -> VTensorType:
-        """Return the static type of a graph input.
+    def input_type(self, value: onnx.ValueInfoProto, given: Sequence[int] | None = None) -> VTensorType:
+        """Return the static type of a graph input. `given` are the extents of an array for it, which settle open ones.
 
         Raises:
             OnnxImportError: not a tensor, an unsupported element type, no shape, or a dimension that stays open.
@@ -55,15 +56,18 @@ class Dimensions:
             raise self._error(f"{place} has {kind}; only tensors are supported")
         tensor = value.type.tensor_type
         try:
-            element = element_of(tensor.elem_type)
+            coded = CODED.get(tensor.elem_type)
+            element = element_of(tensor.elem_type) if coded is None else coded.storage
         except TensorError as error:
             raise self._error(f"{place}: {error}") from error
         if not tensor.HasField("shape"):
             raise self._error(f"{place} has no shape, not even a rank; export the model with input shapes")
         shape: list[int] = []
         missing: list[str] = []
-        for dimension, names in zip(tensor.shape.dim, _open_names(value), strict=True):
+        for axis, (dimension, names) in enumerate(zip(tensor.shape.dim, _open_names(value), strict=True)):
             extent = next((self._given[name] for name in names if name in self._given), None)
+            if extent is None and given is not None and axis < len(given):
+                extent = given[axis]
             if not names:
                 extent = dimension.dim_value
             if extent is None:

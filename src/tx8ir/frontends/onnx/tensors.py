@@ -86,20 +86,22 @@ class Known:
     Attributes:
         name: its ONNX name.
         type: its type, known without reading the data.
+        bound: whether it was made of the value that the caller gave for an input.
     """
 
-    __slots__ = ("_data", "_read", "name", "type")
+    __slots__ = ("_data", "_read", "bound", "name", "type")
 
-    def __init__(self, name: str, type: VTensorType, read: Callable[[], TensorData]) -> None:
+    def __init__(self, name: str, type: VTensorType, read: Callable[[], TensorData], *, bound: bool = False) -> None:
         self.name = name
         self.type = type
+        self.bound = bound
         self._read = read
         self._data: TensorData | None = None
 
     @classmethod
-    def of_array(cls, name: str, array: NDArray[Any], element: ScalarType) -> Known:
+    def of_array(cls, name: str, array: NDArray[Any], element: ScalarType, *, bound: bool = False) -> Known:
         """Wrap an array whose dtype is that of `element`."""
-        return cls(name, VTensorType(array.shape, element), lambda: array)
+        return cls(name, VTensorType(array.shape, element), lambda: array, bound=bound)
 
     @property
     def data(self) -> TensorData:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import f32, i64
+from tx8ir.core import f32, i1, i64
 from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.tensors import Known
@@ -23,8 +23,9 @@ def constant(node: OnnxNode) -> Converted:
     if len(given) != 1:
         raise node.error(f"expected one of the attributes {', '.join(_VALUES)}; found {', '.join(given) or 'none'}")
     if given[0] == "value":
-        tensor = node.tensor("value")
-        tensor.name = node.output_name(0)
+        tensor = node.found_tensor("value")
+        if isinstance(tensor, Known):
+            tensor.name = node.output_name(0)
         return tensor
     array: NDArray[Any]
     match given[0]:
@@ -42,15 +43,22 @@ def constant(node: OnnxNode) -> Converted:
 @converter("Identity", first=1, last=25)
 def identity(node: OnnxNode) -> Converted:
     """The input itself."""
-    return node.found(0)
+    return node.structure(0)
 
 
-@converter("Dropout", first=7, last=22, attributes=("ratio", "seed"))
+@converter("Dropout", first=1, last=22, attributes=("ratio", "seed", "is_test", "consumed_inputs"))
 def dropout(node: OnnxNode) -> Converted:
-    """The input itself: inference drops nothing."""
+    """The input itself, for inference drops nothing, and a mask that says so: truth values from version 10 on."""
     if node.has(2) and bool(node.known(2, "training_mode").any()):
-        raise node.error("training_mode is true; only inference is supported")
-    return node.found(0)
+        ratio = float(node.known(1, "the ratio").reshape(())) if node.has(1) else 0.5
+        if ratio:
+            raise node.error("training_mode is true; only inference, or a ratio of 0, is supported")
+    if node.num_outputs < 2:
+        return node.found(0)
+    type_ = node.type_of(0)
+    element = i1 if node.version >= 10 else type_.element
+    mask = np.ones(type_.shape).astype(element.dtype)
+    return [node.found(0), Known.of_array(node.output_name(1), mask, element)]
 
 
 @converter("Shape", first=1, last=25, attributes=("start", "end"))

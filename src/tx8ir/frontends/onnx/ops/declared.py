@@ -6,7 +6,10 @@ from tx8ir.core import Op
 from tx8ir.dialects import pd
 from tx8ir.dialects.pd.declaration import Elementwise, OnnxOperator
 from tx8ir.frontends.onnx.node import OnnxNode
+from tx8ir.frontends.onnx.ops.arithmetic import LEGACY, aligned
 from tx8ir.frontends.onnx.registry import Converted, converter
+
+_NEW_BROADCASTING = 7
 
 
 def import_as(op_class: type[Op]) -> None:
@@ -19,11 +22,16 @@ def import_as(op_class: type[Op]) -> None:
     if operator is None:
         raise ValueError(f"{op_class.name} names no ONNX operator that it is")
     count = len(op_class.definition.operands)
+    # Versions below 7 differ in how operands broadcast, and in an attribute that says nothing.
+    first = 1 if operator.first < _NEW_BROADCASTING + (count == 2) else operator.first
 
-    @converter(operator.name, first=operator.first, last=operator.last, attributes=operator.numbers)
+    @converter(operator.name, first=first, last=operator.last, attributes=(*operator.numbers, *LEGACY))
     def convert(node: OnnxNode) -> Converted:
+        if node.version >= _NEW_BROADCASTING:
+            node.check_attributes(tuple(operator.numbers))
         numbers = {ours: node.float(theirs, usual) for theirs, (ours, usual) in operator.numbers.items()}
-        return op_class(*(node.operand(index) for index in range(count)), **numbers, **operator.fixed)
+        operands = aligned(node) if count == 2 else (node.operand(0),)
+        return op_class(*operands, **numbers, **operator.fixed)
 
     assert convert is not None
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
@@ -20,8 +20,8 @@ def _reshape(node: OnnxNode, shape: Sequence[int]) -> Value | Operation:
         raise node.error(f"{type_} has {type_.num_elements} elements and cannot become {list(shape)}")
     if tuple(shape) == type_.shape:
         return node.operand(0)
-    if 0 in shape:
-        raise node.error(f"{type_} has no elements; reshaping such a tensor to {list(shape)} is not supported")
+    if 0 in shape:  # a 0 would copy an extent
+        return pd.full(shape=tuple(shape), value=0.0, dtype=type_.element)
     return pd.reshape(node.operand(0), shape=tuple(shape))
 
 
@@ -136,10 +136,15 @@ def expand(node: OnnxNode) -> Converted:
     return node.operand(0) if shape == source.shape else pd.expand(node.operand(0), shape=shape)
 
 
-@converter("Tile", first=6, last=13)
+@converter("Tile", first=1, last=13)
 def tile(node: OnnxNode) -> Converted:
     """The tensor repeated along each axis."""
-    repeats, source = node.known_ints(1, "the list of repeats"), node.type_of(0)
+    source = node.type_of(0)
+    if node.version < 6:
+        count, axis = (int(node.known(index, what).reshape(())) for index, what in ((1, "tiles"), (2, "the axis")))
+        repeats = tuple(count if place == axis else 1 for place in range(source.rank))
+    else:
+        repeats = node.known_ints(1, "the list of repeats")
     if len(repeats) != source.rank or min(repeats, default=1) < 1:
         raise node.error(f"the list of repeats is {list(repeats)}; expected {source.rank} integers >= 1 for {source}")
     out: Value | Operation = node.operand(0)
@@ -149,11 +154,11 @@ def tile(node: OnnxNode) -> Converted:
     return out
 
 
-@converter("Concat", first=4, last=13, attributes=("axis",))
+@converter("Concat", first=1, last=13, attributes=("axis",))
 def concat(node: OnnxNode) -> Converted:
     """The tensors one after the other."""
     operands = node.operands()
-    axis = node.axis("axis", node.type_of(0).rank)
+    axis = node.axis("axis", node.type_of(0).rank, 1 if node.version < 4 else None)
     return operands[0] if len(operands) == 1 else pd.concat(operands, axis=axis)
 
 
@@ -164,7 +169,8 @@ def split(node: OnnxNode) -> Converted:
     axis = node.axis("axis", source.rank, 0)
     extent, count = source.shape[axis], node.num_outputs
     if node.version < 13:
-        sections = node.ints("split", ())
+        listed = node.version < 2 and node.has(1)
+        sections = node.known_ints(1, "the list of extents") if listed else node.ints("split", ())
     else:
         sections = node.known_ints(1, "the list of extents") if node.has(1) else ()
     if node.version >= 18 and not sections and node.int("num_outputs") != count:
@@ -177,65 +183,3 @@ def split(node: OnnxNode) -> Converted:
     if len(sections) != count or sum(sections) != extent or min(sections) < 0:
         raise node.error(f"the pieces {list(sections)} do not make the extent {extent} of {count} outputs")
     return node.operand(0) if count == 1 else pd.split(node.operand(0), sections=sections, axis=axis)
-
-
-@converter("Pad", first=2, last=25, attributes=("mode", "pads", "value"))
-def pad(node: OnnxNode) -> Converted:
-    """The tensor with a frame of one value; a negative width cuts off instead."""
-    source = node.type_of(0)
-    node.string("mode", ("constant",), "constant")
-    axes = tuple(range(source.rank))
-    if node.version < 11:
-        widths, number = node.ints("pads"), node.float("value", 0.0)
-    else:
-        widths, number = node.known_ints(1, "the list of pads"), _known_number(node, 2)
-        if node.has(3):
-            given = node.known_ints(3, "the list of axes")
-            node.axes(given, source.rank, "the list of axes")
-            axes = tuple(axis % source.rank for axis in given)
-    if len(widths) != 2 * len(axes):
-        raise node.error(f"the list of pads is {list(widths)}; expected {2 * len(axes)} integers, two per axis")
-    frame = {axis: (widths[index], widths[index + len(axes)]) for index, axis in enumerate(axes)}
-    value = _cut(node.operand(0), frame)
-    if number is None:
-        return _framed(value, frame, node.operand(2))
-    paddings = tuple(max(width, 0) for axis in range(source.rank) for width in frame.get(axis, (0, 0)))
-    return pd.pad(value, paddings=paddings, pad_value=number) if any(paddings) else value
-
-
-def _known_number(node: OnnxNode, index: int) -> float | None:
-    """The number that an optional input of one element holds, 0 without it; None when only the run tells, or when it
-    is an integer that no float is.
-    """
-    if not node.has(index):
-        return 0.0
-    array = node.find_known(index)
-    if array is None or array.size != 1:
-        return None
-    number = array.reshape(()).item()
-    return float(number) if float(number) == number or number != number else None
-
-
-def _cut(value: Value, frame: Mapping[int, tuple[int, int]]) -> Value:
-    """Without the cells that negative widths cut off."""
-    shape = tensor_type(value).shape
-    axes = tuple(axis for axis, widths in frame.items() if min(widths) < 0)
-    if not axes:
-        return value
-    starts = tuple(max(-frame[axis][0], 0) for axis in axes)
-    ends = tuple(max(shape[axis] + min(frame[axis][1], 0), 0) for axis in axes)
-    return pd.slice(value, axes=axes, starts=starts, ends=ends).out
-
-
-def _framed(value: Value, frame: Mapping[int, tuple[int, int]], fill: Value) -> Value:
-    """With cells of a value that only the run tells."""
-    for axis, widths in frame.items():
-        shape = tensor_type(value).shape
-        one = pd.reshape(fill, shape=(1,) * len(shape)).out if tensor_type(fill).rank != len(shape) else fill
-        low, high = (
-            [pd.expand(one, shape=(*shape[:axis], width, *shape[axis + 1 :])).out] if width > 0 else []
-            for width in widths
-        )
-        if low or high:
-            value = pd.concat([*low, value, *high], axis=axis).out
-    return value

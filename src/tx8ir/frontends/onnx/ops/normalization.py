@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 
-from tx8ir.core import Operation, Value
+from tx8ir.core import Operation, Value, f32
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.node import OnnxNode
+from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.registry import Converted, converter
 
 
@@ -56,6 +57,7 @@ def layer_normalization(node: OnnxNode) -> Converted:
     if node.int("stash_type", 1) != 1:
         raise node.error(f"attribute stash_type is {node.int('stash_type')}; supported is 1 (float)")
     normalised = type_.shape[axis:]
+    epsilon = node.float("epsilon", 1e-5)
 
     def weight(index: int) -> Value | Operation | None:
         value = node.optional(index)
@@ -64,21 +66,55 @@ def layer_normalization(node: OnnxNode) -> Converted:
         shape = node.type_of(index).shape
         return value if shape == normalised else pd.expand(value, shape=normalised)
 
-    return pd.layer_norm(
-        node.operand(0), scale=weight(1), bias=weight(2), epsilon=node.float("epsilon", 1e-5), begin_norm_axis=axis
-    )
+    out = pd.layer_norm(node.operand(0), scale=weight(1), bias=weight(2), epsilon=epsilon, begin_norm_axis=axis)
+    return out if node.num_outputs < 2 else [out, *_statistics(node, axis, epsilon)]
 
 
-@converter("BatchNormalization", first=7, last=15, attributes=("epsilon", "momentum", "spatial", "training_mode"))
+def _statistics(node: OnnxNode, axis: int, epsilon: float) -> list[Operation]:
+    """The mean over the axes from `axis` on, and the reciprocal of the standard deviation, both in fp32."""
+    type_ = node.type_of(0)
+    axes = tuple(range(axis, type_.rank))
+    x: Value | Operation = node.operand(0)
+    if type_.element is not f32:
+        x = pd.cast(x, dtype=f32)
+    mean = pd.mean(x, axis=axes, keepdim=True)
+    variance = pd.mean(pd.square(pd.subtract(x, mean)), axis=axes, keepdim=True)
+    return [mean, pd.rsqrt(pd.scale(variance, bias=epsilon))]
+
+
+_BATCH_NORM = ("epsilon", "momentum", "spatial", "training_mode", "is_test", "consumed_inputs")
+
+
+@converter("BatchNormalization", first=1, last=15, attributes=_BATCH_NORM)
 def batch_normalization(node: OnnxNode) -> Converted:
-    """Normalisation by given statistics, per channel (axis 1)."""
-    if node.bool("training_mode", False) or not node.bool("spatial", True):
-        raise node.error("only inference (training_mode 0) with one statistic per channel (spatial 1) is supported")
-    x, scale, bias, mean, variance = node.operands()
-    return pd.batch_norm(x, mean, variance, scale=scale, bias=bias, epsilon=node.float("epsilon", 1e-5))
+    """Normalisation per channel (axis 1): by given statistics, or by those of the batch, which are put out too."""
+    if not node.bool("spatial", True):
+        raise node.error("only one statistic per channel (spatial 1) is supported")
+    type_, epsilon = node.type_of(0), node.float("epsilon", 1e-5)
+    if node.version < 7 and not node.bool("is_test", False) and node.num_outputs > 1:
+        raise node.error("only inference (is_test 1, one output) is supported before version 7")
+    if not node.bool("training_mode", False):
+        x, scale, bias, mean, variance = (node.operand(index) for index in range(5))
+        if type_.rank < 2:  # one channel
+            column = pd.reshape(x, shape=(*type_.shape, 1) if type_.rank else (1, 1))
+            out = pd.batch_norm(column, mean, variance, scale=scale, bias=bias, epsilon=epsilon)
+            return pd.reshape(out, shape=type_.shape)
+        return pd.batch_norm(x, mean, variance, scale=scale, bias=bias, epsilon=epsilon)
+    x = node.operand(0)
+    others = tuple(axis for axis in range(type_.rank) if axis != 1)
+    mean = pd.mean(x, axis=others, keepdim=True)
+    variance = pd.mean(pd.square(pd.subtract(x, mean)), axis=others, keepdim=True)
+    batch_mean, batch_variance = (pd.reshape(v, shape=(type_.shape[1],)) for v in (mean, variance))
+    out = pd.batch_norm(x, batch_mean, batch_variance, scale=node.operand(1), bias=node.operand(2), epsilon=epsilon)
+    momentum = node.float("momentum", 0.9)
+    running = [
+        pd.add(times(node.operand(index), momentum), times(batch, 1 - momentum))
+        for index, batch in ((3, batch_mean), (4, batch_variance))
+    ]
+    return [out, *running]
 
 
-@converter("InstanceNormalization", first=6, last=22, attributes=("epsilon",))
+@converter("InstanceNormalization", first=1, last=22, attributes=("epsilon", "consumed_inputs"))
 def instance_normalization(node: OnnxNode) -> Converted:
     """Normalisation of each channel of each image over its spatial axes, then scale and bias per channel."""
     type_ = node.type_of(0)

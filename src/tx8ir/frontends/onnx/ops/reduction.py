@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tx8ir.core import Operation, Value
+from tx8ir.core import Operation, Value, i1, ui8
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
@@ -33,6 +33,35 @@ def _sum(node: OnnxNode, x: Value | Operation, axes: tuple[int, ...], keepdim: b
     return pd.sum(x, axis=axes, keepdim=keepdim, dtype=None if element.is_float else element)
 
 
+def _largest(node: OnnxNode, x: Value | Operation, axes: tuple[int, ...], keepdim: bool) -> Operation:
+    """The largest element: the smallest there is over no elements. Truth values are 0 and 1."""
+    return _extremum(node, x, axes, keepdim, pd.max, 0)
+
+
+def _smallest(node: OnnxNode, x: Value | Operation, axes: tuple[int, ...], keepdim: bool) -> Operation:
+    """The smallest element: the largest there is over no elements. Truth values are 0 and 1."""
+    return _extremum(node, x, axes, keepdim, pd.min, 1)
+
+
+def _extremum(
+    node: OnnxNode,
+    x: Value | Operation,
+    axes: tuple[int, ...],
+    keepdim: bool,
+    build: type[pd.MaxOp | pd.MinOp],
+    end: int,
+) -> Operation:
+    type_ = node.type_of(0)
+    if any(type_.shape[axis] == 0 for axis in axes):
+        kept = [1 if a in axes else n for a, n in enumerate(type_.shape) if keepdim or a not in axes]
+        infinite = (-math.inf, math.inf)[end]
+        fill = infinite if type_.element.is_float else float(type_.element.format.limits[end])
+        return pd.full(shape=tuple(kept), value=fill, dtype=type_.element)
+    if type_.element is i1:
+        return pd.cast(build(pd.cast(x, dtype=ui8), axis=axes, keepdim=keepdim), dtype=i1)
+    return build(x, axis=axes, keepdim=keepdim)
+
+
 def _register(
     operator: str,
     last: int,
@@ -47,9 +76,7 @@ def _register(
         axes = _axes(node, as_input)
         out: Value | Operation = node.operand(0)
         if axes is None:
-            if before is not None or after is not None:
-                raise node.error("noop_with_empty_axes without axes is not supported for this operator")
-            return out
+            axes = ()
         if before is not None:
             out = before(out)
         if axes:  # none are left of a scalar, which is its own sum, mean and extremum
@@ -61,8 +88,9 @@ def _register(
 
 _register("ReduceSum", 13, 13, _sum)
 _register("ReduceMean", 18, 18, lambda _, x, axes, keepdim: pd.mean(x, axis=axes, keepdim=keepdim))
-_register("ReduceMax", 20, 18, lambda _, x, axes, keepdim: pd.max(x, axis=axes, keepdim=keepdim))
-_register("ReduceMin", 20, 18, lambda _, x, axes, keepdim: pd.min(x, axis=axes, keepdim=keepdim))
+_register("ReduceProd", 18, 18, lambda _, x, axes, keepdim: pd.prod(x, axis=axes, keepdim=keepdim))
+_register("ReduceMax", 20, 18, _largest)
+_register("ReduceMin", 20, 18, _smallest)
 _register("ReduceL1", 18, 18, _sum, before=pd.abs)
 _register("ReduceL2", 18, 18, _sum, before=pd.square, after=pd.sqrt)
 _register("ReduceSumSquare", 18, 18, _sum, before=pd.square)
@@ -73,9 +101,11 @@ _register("ReduceLogSum", 28, 18, _sum, after=pd.log)
 def reduce_log_sum_exp(node: OnnxNode) -> Converted:
     """The maximum m plus log(sum(exp(x - m))), so that no exponential overflows."""
     axes = _axes(node, 18)
-    if not axes:
-        raise node.error("a reduction over no axes is not supported for this operator")
     x, keepdim = node.operand(0), node.bool("keepdims", True)
+    if not axes:
+        return x
+    if any(node.type_of(0).shape[axis] == 0 for axis in axes):
+        return pd.log(pd.sum(pd.exp(x), axis=axes, keepdim=keepdim))
     largest = pd.max(x, axis=axes, keepdim=True)
     total = pd.add(pd.log(pd.sum(pd.exp(pd.subtract(x, largest)), axis=axes, keepdim=True)), largest)
     return total if keepdim else pd.squeeze(total, axis=axes)
@@ -98,3 +128,17 @@ def _spatial(node: OnnxNode) -> tuple[int, ...]:
     if type_.rank < 3 or math.prod(type_.shape[2:]) == 0:
         raise node.error(f"the input is {type_}; expected [N, C, D1, …] with elements")
     return tuple(range(2, type_.rank))
+
+
+def _cumulative(operator: str, first: int, last: int, build: type[pd.CumsumOp | pd.CumprodOp]) -> None:
+    @converter(operator, first=first, last=last, attributes=("exclusive", "reverse"))
+    def convert(node: OnnxNode) -> Converted:
+        axis = node.axes((int(node.known(1, "the axis").reshape(())),), node.type_of(0).rank, "the axis")[0]
+        exclusive, reverse = node.bool("exclusive", False), node.bool("reverse", False)
+        return build(node.operand(0), axis=axis, exclusive=exclusive, reverse=reverse)
+
+    assert convert is not None
+
+
+_cumulative("CumSum", 11, 14, pd.CumsumOp)
+_cumulative("CumProd", 26, 26, pd.CumprodOp)
