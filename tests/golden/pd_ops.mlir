@@ -41,11 +41,11 @@ module {
     %38 = "pd.embedding"(%arg4, %arg0) {padding_idx = -1 : i64} : (!pd.vtensor<5xi32>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<5x3xf32>
     %39 = "pd.gather"(%arg0, %arg4) {axis = 0 : i64} : (!pd.vtensor<2x3xf32>, !pd.vtensor<5xi32>) -> !pd.vtensor<5x3xf32>
     %40 = "pd.cumsum"(%arg1) {axis = -1 : i64, exclusive = false, reverse = false} : (!pd.vtensor<3xf32>) -> !pd.vtensor<3xf32>
-    %41:2 = "pd.topk"(%40) {axis = -1 : i64, k = 2 : i64, largest = true} : (!pd.vtensor<3xf32>) -> (!pd.vtensor<2xf32>, !pd.vtensor<2xi64>)
+    %41:2 = "pd.topk"(%40) {axis = -1 : i64, dtype = i64, k = 2 : i64, largest = true} : (!pd.vtensor<3xf32>) -> (!pd.vtensor<2xf32>, !pd.vtensor<2xi64>)
     %42 = "pd.scatter"(%arg0, %41#1, %arg0) {reduce = "add"} : (!pd.vtensor<2x3xf32>, !pd.vtensor<2xi64>, !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
     %43 = "pd.cumprod"(%arg0) {axis = 0 : i64, exclusive = false, reverse = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xf32>
-    %44 = "pd.argmax"(%43) {axis = 0 : i64, keepdims = false} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3xi64>
-    %45 = "pd.argmin"(%arg0) {axis = 1 : i64, keepdims = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xi64>
+    %44 = "pd.argmax"(%43) {axis = 0 : i64, dtype = i64, keepdims = false} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<3xi64>
+    %45 = "pd.argmin"(%arg0) {axis = 1 : i64, dtype = i64, keepdims = true} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x1xi64>
     %46 = "pd.bitcast"(%arg0) {dtype = i32} : (!pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xi32>
     %47 = "pd.full"() {dtype = f32, shape = array<i64: 2, 2>, value = 1.0 : f64} : () -> !pd.vtensor<2x2xf32>
     %48 = "pd.det"(%47) : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<f32>

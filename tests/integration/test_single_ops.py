@@ -61,7 +61,6 @@ REASONS = (
     r"element type \w+ (is not computed by the TX8|packs several elements into a byte)",
     r"has no elements, which this op is not lowered for beside operands that have",
     r"the exponent is (not one number known at compile time|\S+; expected an integer from -64 to 64, or ±0\.5)",
-    r"the exact gelu needs erf, which the TX8 does not have",
     r"threshold is \S+; the TX8's softplus has none, so at least 20 is expected",
     r"beta is \S+; expected a finite number other than 0",
     r"mean, variance, scale and bias are not all immutable parameters",

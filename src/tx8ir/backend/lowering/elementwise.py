@@ -60,18 +60,6 @@ def lower_softplus(ctx: Lowering, op: pd.SoftplusOp) -> Sequence[Value]:
     return [with_scalar(ctx, tx8be.MulOp, tx8be.SoftplusOp(with_scalar(ctx, tx8be.MulOp, x, op.beta)).y, 1 / op.beta)]
 
 
-@lowers(pd.GeluOp)
-def lower_gelu(ctx: Lowering, op: pd.GeluOp) -> Sequence[Value]:
-    """0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))), the tanh form (Hendrycks and Gimpel, 2016)."""
-    if not op.approximate:
-        raise LoweringError("the exact gelu needs erf, which the TX8 does not have; approximate=true lowers to tanh")
-    x = ctx.get(op.x)
-    cube = tx8be.MulOp(tx8be.SquareOp(x).y, x, scalar=None).out
-    inner = tx8be.AddOp(x, with_scalar(ctx, tx8be.MulOp, cube, 0.044715)).out
-    bent = tx8be.TanhOp(with_scalar(ctx, tx8be.MulOp, inner, math.sqrt(2 / math.pi))).y
-    return [tx8be.MulOp(with_scalar(ctx, tx8be.MulOp, x, 0.5), with_scalar(ctx, tx8be.AddOp, bent, 1.0)).out]
-
-
 @lowers(pd.PowOp)
 def lower_pow(ctx: Lowering, op: pd.PowOp) -> Sequence[Value]:
     return [power(ctx, ctx.get(op.x), op.y)]

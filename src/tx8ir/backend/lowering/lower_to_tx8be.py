@@ -7,7 +7,7 @@ from typing import ClassVar, Final, TypeAlias
 import attrs
 
 from tx8ir.backend.graph import CompileError, main_block
-from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction
+from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction, special
 from tx8ir.backend.lowering.context import (
     NO_LOWERING,
     Lowering,
@@ -38,7 +38,7 @@ from tx8ir.dialects import builtin, func, pd, scf, tx8be
 from tx8ir.passes import Pass, register_pass
 from tx8ir.transforms.fusion.inline_fusions import inline_fusions
 
-RULE_MODULES = (composite, elementwise, movement, neural, reduction)
+RULE_MODULES = (composite, elementwise, movement, neural, reduction, special)
 """The modules whose import fills `RULES`."""
 
 _STRAIGHT: Final = "the backend compiles straight-line programs on values"

@@ -16,8 +16,10 @@ from tx8ir.core import (
     Operand,
     Pure,
     Result,
+    ScalarType,
     Type,
     attribute,
+    i32,
     i64,
     operand,
     result,
@@ -27,13 +29,21 @@ from tx8ir.dialects.samples import Sampled, case
 from .inference import fail, normalize_axis, tensor_operand
 
 
+def _places(op: Op, dtype: Type) -> ScalarType:
+    """The element type of places."""
+    if dtype is i64 or dtype is i32:
+        return i64 if dtype is i64 else i32
+    raise fail(op, f"attribute `dtype` is {dtype}; expected i64 or i32")
+
+
 class ArgOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics)):
     """Base: the first place along `axis` of the extreme element; of the first NaN if there is one."""
 
     x: Operand = operand(doc="[...], rank 1 or more")
     axis: int = attribute(default=0)
     keepdims: bool = attribute(default=False)
-    out: Result = result(doc="i64, the shape of `x` without the axis, or with 1 in its place")
+    dtype: Type = attribute(default=i64, doc="i64 or i32: of the places")
+    out: Result = result(doc="`dtype`, the shape of `x` without the axis, or with 1 in its place")
 
     accepts = "number"
     cases = tuple(
@@ -56,21 +66,21 @@ class ArgOp(Op, Compute, InferTypes, Sampled, traits=(Pure, HasValueSemantics)):
         if x.shape[axis] == 0:
             raise fail(self, f"operand `x` has type {x}; axis {axis} has no element to choose from")
         kept = (1,) if self.keepdims else ()
-        return (x.with_shape((*x.shape[:axis], *kept, *x.shape[axis + 1 :])).with_element(i64),)
+        return (x.with_shape((*x.shape[:axis], *kept, *x.shape[axis + 1 :])).with_element(_places(self, self.dtype)),)
 
 
 class ArgmaxOp(ArgOp, name="pd.argmax"):
     """out = the place of the largest element along `axis`, the first of several. (Paddle's `flatten` is false.)"""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.argmax(x, axis=self.axis, keepdims=self.keepdims).astype(np.int64)
+        return np.argmax(x, axis=self.axis, keepdims=self.keepdims).astype(_places(self, self.dtype).dtype)
 
 
 class ArgminOp(ArgOp, name="pd.argmin"):
     """out = the place of the smallest element along `axis`, the first of several. (Paddle's `flatten` is false.)"""
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return np.argmin(x, axis=self.axis, keepdims=self.keepdims).astype(np.int64)
+        return np.argmin(x, axis=self.axis, keepdims=self.keepdims).astype(_places(self, self.dtype).dtype)
 
 
 class TopkOp(Op, Compute, InferTypes, Sampled, name="pd.topk", traits=(Pure, HasValueSemantics)):
@@ -83,8 +93,9 @@ class TopkOp(Op, Compute, InferTypes, Sampled, name="pd.topk", traits=(Pure, Has
     k: int = attribute(default=1)
     axis: int = attribute(default=-1)
     largest: bool = attribute(default=True)
+    dtype: Type = attribute(default=i64, doc="i64 or i32: of the places")
     out: Result = result(doc="[..., k, ...]")
-    indices: Result = result(doc="[..., k, ...] of i64")
+    indices: Result = result(doc="[..., k, ...] of `dtype`")
 
     accepts = "number"
     cases = tuple(
@@ -102,7 +113,7 @@ class TopkOp(Op, Compute, InferTypes, Sampled, name="pd.topk", traits=(Pure, Has
         if self.k < 0 or (x.shape[axis] != DYNAMIC and self.k > x.shape[axis]):
             raise fail(self, f"attribute `k` is {self.k}; expected 0 to {x.shape[axis]}, the extent of axis {axis}")
         out = x.with_shape((*x.shape[:axis], self.k, *x.shape[axis + 1 :]))
-        return (out, out.with_element(i64))
+        return (out, out.with_element(_places(self, self.dtype)))
 
     def compute(self, x: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         if self.largest:  # a stable sort of the reversed axis, reversed: equal elements keep their order
@@ -111,4 +122,4 @@ class TopkOp(Op, Compute, InferTypes, Sampled, name="pd.topk", traits=(Pure, Has
         else:
             order = np.argsort(x, axis=self.axis, kind="stable")
         chosen = np.take(order, range(self.k), axis=self.axis)
-        return np.take_along_axis(x, chosen, axis=self.axis), chosen.astype(np.int64)
+        return np.take_along_axis(x, chosen, axis=self.axis), chosen.astype(_places(self, self.dtype).dtype)
