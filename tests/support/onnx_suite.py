@@ -57,13 +57,13 @@ class SuiteResult:
     folded: bool = False
 
 
-def suite(match: str = "") -> Iterator[SuiteCase]:
-    """The tests whose names match a regular expression, in the suite's order."""
+def suite(match: str = "", kinds: Sequence[str] = KINDS) -> Iterator[SuiteCase]:
+    """The tests whose names match a regular expression, in the suite's order; those of nodes take seconds to make."""
     pattern = re.compile(match)
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         np.random.seed(SEED)  # noqa: NPY002
-        cases = [case for kind in KINDS for case in load_model_tests(kind=kind)]
+        cases = [case for kind in kinds for case in load_model_tests(kind=kind)]
     for case in cases:
         if not pattern.search(case.name):
             continue

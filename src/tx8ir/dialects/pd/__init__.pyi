@@ -653,13 +653,28 @@ class Tensor(TensorOperators):
         *,
         out: Type | None = None,
     ) -> Tensor: ...
-    def argmax(self, axis: int = 0, keepdims: bool = False, *, out: Type | None = None) -> Tensor: ...
-    def argmin(self, axis: int = 0, keepdims: bool = False, *, out: Type | None = None) -> Tensor: ...
+    def argmax(
+        self,
+        axis: int = 0,
+        keepdims: bool = False,
+        dtype: ElementLike = ...,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
+    def argmin(
+        self,
+        axis: int = 0,
+        keepdims: bool = False,
+        dtype: ElementLike = ...,
+        *,
+        out: Type | None = None,
+    ) -> Tensor: ...
     def topk(
         self,
         k: int = 1,
         axis: int = -1,
         largest: bool = True,
+        dtype: ElementLike = ...,
         *,
         out: Type | None = None,
         indices: Type | None = None,

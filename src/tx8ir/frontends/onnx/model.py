@@ -91,15 +91,23 @@ def _check_names(model: onnx.ModelProto, file: str) -> None:
 
 
 def _names(model: onnx.ModelProto) -> Iterator[object]:
-    graph = model.graph
     yield from (entry.domain for entry in model.opset_import)
-    for node in graph.node:
-        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
-        yield from (attribute.name for attribute in node.attribute)
-    for value in (*graph.input, *graph.output):
-        yield value.name
-        yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
-    yield from (tensor.name for tensor in graph.initializer)
+    work: list[onnx.GraphProto | onnx.FunctionProto] = [model.graph, *model.functions]
+    while work:
+        graph = work.pop()
+        yield graph.name
+        for node in graph.node:
+            yield from (node.name, node.op_type, node.domain, node.overload, *node.input, *node.output)
+            for attribute in node.attribute:
+                yield from (attribute.name, attribute.ref_attr_name)
+                work += [attribute.g] if attribute.type == attribute.GRAPH else attribute.graphs
+        if isinstance(graph, onnx.FunctionProto):
+            yield from (graph.domain, graph.overload, *graph.input, *graph.output, *graph.attribute)
+            continue
+        for value in (*graph.input, *graph.output, *graph.value_info):
+            yield value.name
+            yield from (dimension.dim_param for dimension in value.type.tensor_type.shape.dim)
+        yield from (tensor.name for tensor in graph.initializer)
 
 
 def opset_versions(entries: Iterable[onnx.OperatorSetIdProto]) -> dict[str, int]:
