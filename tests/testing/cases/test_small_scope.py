@@ -81,7 +81,7 @@ def test_every_operation_and_every_wiring_is_met_early() -> None:
 
 def test_what_samples_show_is_met_early() -> None:
     """Of all features, each an attribute, an element type, a rank of some operation: a program shows one or two new."""
-    seen = frozenset().union(*(c.features for c in first(2000)))
+    seen = frozenset().union(*(c.features for c in first(2300)))
     shown = frozenset().union(*(features_of(s) for op in sampled_ops() for s in samples_of(op)))
     assert len(shown) >= 3000
     assert len(shown & seen) >= 0.5 * len(shown)
