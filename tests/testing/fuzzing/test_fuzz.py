@@ -29,7 +29,7 @@ found in `test_what_a_pass_may_not_do_besides_changing_answers`."""
 
 @pytest.mark.parametrize("name", [name for name in FAULTY if name not in HARD])
 def test_a_faulty_pass_is_found(name: str) -> None:
-    found = fuzz(FAULTY[name], examples=1000, reduce=False)
+    found = fuzz(FAULTY[name], examples=2000, reduce=False)
     assert not found.passed, str(found)
     assert found.tested
 
@@ -103,11 +103,11 @@ def test_a_right_pass_passes_and_says_what_was_tried() -> None:
     result = fuzz("cse", examples=150)
     assert result.passed
     assert result.tested
-    assert result.changed
+    assert result.changed > 10
     assert result.coverage.reached > 100
-    assert sum(result.coverage.wirings.values())
-    assert max(result.coverage.attributes.values())
-    assert result.coverage.regions["func.func 0"]
+    assert sum(result.coverage.wirings.values()) > 5
+    assert max(result.coverage.attributes.values()) > 5
+    assert result.coverage.regions["func.func 0"] > 10
     assert "passed" in str(result.table)
     assert "programs keep their answers" in str(result)
 

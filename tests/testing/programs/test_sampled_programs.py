@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import functools
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import attrs
 import pytest
 
+import tx8ir
 from support.examples import with_examples
 from tx8ir.core import Program
 from tx8ir.interpreter import evaluate
@@ -38,6 +42,38 @@ def test_three_hundred_programs_have_nine_of_ten_operations() -> None:
 @pytest.mark.nightly
 def test_two_thousand_programs_have_every_operation() -> None:
     assert {op.name for op in sampled_ops()} <= names(drawn(WITH_SUMS, 2000))
+
+
+def test_drawn_programs_are_the_same_whatever_modules_are_loaded(tmp_path: Path) -> None:
+    """Hypothesis collects the constants of the modules that are loaded, and draws them where they fit."""
+    (tmp_path / "full_of_constants.py").write_text("\n".join(f"x{n} = {n}" for n in range(1000)))
+    (tmp_path / "empty.py").write_text("")
+    paths = f"{Path(tx8ir.__file__).parents[1]}:{tmp_path}"
+
+    def texts(module: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-c", f"import {module}\n{_DRAW_THIRTY}"],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=tmp_path,
+            env={"PYTHONPATH": paths},
+        )
+        return done.stdout
+
+    assert texts("full_of_constants") == texts("empty") != ""
+
+
+_DRAW_THIRTY = """
+from tx8ir.core import f32
+from tx8ir.testing.programs import EVERYTHING, tensor_programs
+from tx8ir.testing.programs.drawing import draw_programs
+
+def large_number(writer):
+    return [writer.filled((), writer.number(0, 1_000_000), f32)]
+
+print(*draw_programs(tensor_programs(EVERYTHING, steps=[large_number]), 30))
+"""
 
 
 @with_examples(50, 2000)
