@@ -256,6 +256,11 @@ WRONG_RESULT: dict[str, tuple[tuple[VTensorType, ...], Callable[..., Op], str]] 
         lambda x: tx8be.Reshape(x, y=tensor(5, 5)),
         r"result \[5, 5\] has 25 elements; operand \[2, 3, 4\] has 24",
     ),
+    "reshape to a dynamic shape": (
+        (x234,),
+        lambda x: tx8be.Reshape(x, y=tensor(-1, 4)),
+        r"result !pd.vtensor<\?x4xf32> has a dynamic extent",
+    ),
     "broadcast": ((row4,), lambda x: tx8be.Broadcast(x, y=tensor(4, 3)), r"shape \[4\] does not broadcast to \[4, 3\]"),
     "cast": (
         (row4,),

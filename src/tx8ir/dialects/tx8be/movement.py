@@ -48,6 +48,8 @@ class ReshapeOp(BackendOp, Compute, name="tx8be.Reshape", traits=(Pure,)):
     def verify_op(self) -> None:
         x, y = ranked(self.x, "operand"), ranked(self.y, "result")
         require_element(y, x.element, "result")
+        for type_, role in ((x, "operand"), (y, "result")):
+            require(type_.is_static, f"{role} {type_} has a dynamic extent; the shapes of the backend are static")
         require(
             x.num_elements == y.num_elements,
             f"result {list(y.shape)} has {y.num_elements} elements; operand {list(x.shape)} has {x.num_elements}",
