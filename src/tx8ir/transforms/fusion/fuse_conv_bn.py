@@ -30,8 +30,9 @@ class FuseConvBn(OperationPass):
 
     Assumes: nothing. Fires only on vtensors where filter, bias and statistics are constants, which a parameter is
     while no program of the store may write it, so that training keeps its batch normalisation; where nobody else reads
-    the convolution; and where the new weights are finite in their format. A `pd.fused_conv2d_add_act` is left alone:
-    its activation stands between. Guarantees: no such pair is left. Old variables stay in the store. Idempotent.
+    the convolution; and where the new weights are finite in their format, and none of them vanishes. A
+    `pd.fused_conv2d_add_act` is left alone: its activation stands between. Guarantees: no such pair is left. Old
+    variables stay in the store. Idempotent.
     Cost: O(operations) and the new weights. Statistics: `fused`.
     """
 
@@ -68,11 +69,12 @@ def _absorb(
         return None
     factor, shift = affine
     per_output = (-1, 1, 1, 1) if conv.filter_format == "OIHW" else (1, 1, -1, 1)
-    new_weight = rounded(weight.astype(np.float64) * factor.reshape(per_output), kind.element.format)
+    exact = weight.astype(np.float64) * factor.reshape(per_output)
+    new_weight = rounded(exact, kind.element.format)
     outputs = conv.filter_shape[0]
     new_bias = rounded(np.broadcast_to(bias.astype(np.float64) * factor + shift, (outputs,)), kind.element.format)
-    if new_weight is None or new_bias is None:
-        return None
+    if new_weight is None or new_bias is None or ((new_weight == 0) & (exact != 0)).any():
+        return None  # with a weight that vanishes, an infinity would become a NaN
     location = derived_location((conv.location, norm.location), FuseConvBn.name)
     operands = (
         conv.input,
