@@ -289,3 +289,29 @@ def test_a_copy_of_what_is_never_written_is_known_when_it_is_read() -> None:
         "pd.fill_",
         "func.return",
     ]
+
+
+def test_a_second_run_changes_nothing_where_a_call_no_longer_shares_storage(
+    twice: Callable[[str], Callable[[Program], None]],
+) -> None:
+    """A function whose block argument may be either of its arguments: they count as one storage until it has values."""
+    twice("copy-elision")(
+        parsed(f"""module {{
+      func.func @main(%a: {T}, %b: {T}) {{
+        "cf.br"(%b)[^bb1] : ({T}) -> ()
+      ^bb1(%c: {T}):
+        "func.call"(%c, %a) {{callee = @f}} : ({T}, {T}) -> ()
+        %w = "pd.fill_"(%a) {{value = 1.0 : f64}} : ({T}) -> {T}
+        return
+      }}
+      func.func @f(%a: {T}, %b: {T}) {{
+        "cf.br"(%b)[^bb1] : ({T}) -> ()
+      ^bb1(%c: {T}):
+        %false = "builtin.constant"() {{value = dense<false> : !pd.vtensor<i1>}} : () -> !pd.vtensor<i1>
+        "cf.cond_br"(%false, %a)[^bb1, ^bb2] {{operandSegmentSizes = array<i64: 1, 1, 0>}}
+          : (!pd.vtensor<i1>, {T}) -> ()
+      ^bb2:
+        return
+      }}
+    }}""")
+    )

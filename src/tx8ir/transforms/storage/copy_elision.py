@@ -62,9 +62,10 @@ class CopyElision(Pass):
     A tensor that comes from outside is read once, where it comes in.
 
     Assumes: nothing. Guarantees: after `to-value-semantics`, a function that writes no tensor has only vtensors, and
-    copies only of tensor arguments, call operands, list elements and results. A second run finds something only in a
-    function that was called with two names of one storage and, since the first run, is called with two copies.
-    Cost: linear. Statistics:
+    copies only of tensor arguments, call operands, list elements and results. A second run finds nothing: where a
+    function was called with two names of one storage and is called with two copies now, all functions are gone through
+    again.
+    Cost: linear, for each time. Statistics:
     `folded` (reads that became values), `retyped` (results and arguments that became vtensors), `removed`.
     """
 
@@ -79,8 +80,17 @@ class CopyElision(Pass):
         if not any(isinstance(v.type, TensorType) for op in program.module.walk() for v in _defined(op)):
             return
         analysis = self.analyses.get(AliasAnalysis, program)
-        calls = [op.interface(CallLike) for op in program.module.walk() if CallLike in op.info.interfaces]
-        called = {call.callee_symbol() for call in calls if call is not None}
+        shared = _shared_arguments(program, analysis)
+        self._round(program, analysis)
+        while shared:
+            analysis = AliasAnalysis(program)
+            before, shared = shared, _shared_arguments(program, analysis)
+            if shared >= before:
+                break
+            self._round(program, analysis)
+
+    def _round(self, program: Program, analysis: AliasAnalysis) -> None:
+        called = {call.callee_symbol() for call in _calls(program)}
         for function in program.body:
             if isinstance(function, func.FuncOp):
                 is_called = function.sym_name != "main" or "main" in called
@@ -91,6 +101,23 @@ class CopyElision(Pass):
                 self.count("folded", folding.folded + _forward(function, analysis, self.name))
                 self.count("retyped", folding.retyped)
                 self.count("removed", _remove_unused(function, self.name))
+
+
+def _calls(program: Program) -> list[CallLike]:
+    calls = (op.interface(CallLike) for op in program.module.walk() if CallLike in op.info.interfaces)
+    return [call for call in calls if call is not None]
+
+
+def _shared_arguments(program: Program, analysis: AliasAnalysis) -> int:
+    """How many arguments of calls share storage with one before them."""
+    count = 0
+    for call in _calls(program):
+        seen: set[int] = set()
+        for argument in call.call_arguments():
+            storages = analysis.storages(argument)
+            count += not seen.isdisjoint(storages)
+            seen |= storages
+    return count
 
 
 def _defined(op: Operation) -> Sequence[Value]:
