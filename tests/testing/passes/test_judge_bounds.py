@@ -27,7 +27,7 @@ from tx8ir.dialects import builtin, func, pd
 from tx8ir.testing import NumericGuarantee, check, check_outputs, observe
 from tx8ir.testing.cases import small_scope
 from tx8ir.testing.guidance.direction import Direction
-from tx8ir.testing.passes.rounding import Allowance, makes_nan, rounding_allowances
+from tx8ir.testing.passes.rounding import Allowance, makes_nan, rounding_allowances, with_moved_numbers
 
 Array: TypeAlias = NDArray[Any]
 
@@ -287,3 +287,35 @@ def test_a_batch_norm_whose_terms_overflow_is_left_open() -> None:
     main.set_attribute("function_type", FunctionType(main.function_type.inputs, (made.results[0].type,)))
     x = np.float32([[[[1.5]]]])
     assert check(program, "unfuse-bn", inputs={"arg0": x}).passed
+
+
+# --- formats that become fewer ---------------------------------------------------------------------------------------
+
+CAST_TWICE = """
+module {
+  func.func @main(%x: !pd.vtensor<1xf32>) -> !pd.vtensor<1xi32> {
+    %0 = "pd.cast"(%x) {dtype = i64} : (!pd.vtensor<1xf32>) -> !pd.vtensor<1xi64>
+    %1 = "pd.cast"(%0) {dtype = i32} : (!pd.vtensor<1xi64>) -> !pd.vtensor<1xi32>
+    return %1 : !pd.vtensor<1xi32>
+  }
+}
+"""
+
+
+def test_a_format_that_replaces_a_wider_one_need_not_hold_more_even_where_values_go_away() -> None:
+    """The two casts become one: no value more has the narrower type than before."""
+    large = {"arg0": np.array([2.0**65], np.float32)}
+    found = check(tx8ir.parse(CAST_TWICE), "convert-element-types", inputs=large)
+    assert found.changed
+    assert found.passed, found.counterexample
+
+
+def test_constants_are_not_moved_so_that_they_cancel() -> None:
+    """Two of equal weight, of which each is off by as much as the other in every run."""
+    program = tx8ir.parse(CONSTANTS.replace("[0.1, 0.3]", "[0.1, -0.1]"))
+    sums = []
+    for seed in range(4):
+        moved = with_moved_numbers(program, (bf16.format,), seed)
+        constant = next(op for op in moved.module.walk() if isinstance(op, builtin.ConstantOp))
+        sums.append(float(constant.value.value.astype(np.float64).sum()))
+    assert all(abs(total) > 1e-6 for total in sums)

@@ -292,9 +292,13 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _new_integers(before: Program, after: Program) -> tuple[ScalarType, ...]:
-    """The integer types that more values have after a pass than before."""
-    counts = [Counter(_integers(program)) for program in (before, after)]
-    return tuple(counts[1] - counts[0])
+    """The integer types that values may have got by a pass: those of more values than before.
+
+    Also those that are narrower than one of fewer values: where casts become the same, values go away.
+    """
+    earlier, later = (Counter(_integers(program)) for program in (before, after))
+    gone = earlier - later
+    return tuple(t for t in later if later[t] > earlier[t] or any(t.format.bits < g.format.bits for g in gone))
 
 
 def _integers(program: Program) -> Iterator[ScalarType]:

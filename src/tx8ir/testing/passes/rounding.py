@@ -355,7 +355,7 @@ def stored_formats(program: Program) -> Counter[Format]:
 
 
 def with_moved_numbers(program: Program, formats: Sequence[Format], seed: int) -> Program:
-    """A copy in which the constants, and the variables that are only read, are up to a unit in the last place off.
+    """A copy in which the constants, and the variables that are only read, are about a unit in the last place off.
 
     Numbers that are in all `formats` stay. One beyond the range of a format becomes NaN: nothing is said of it.
     """
@@ -382,6 +382,8 @@ def _stored(array: Array, formats: Sequence[Format], rng: np.random.Generator) -
         for format in formats:
             unit = ulps(number, format)
             fits = ~np.isfinite(number) | (np.rint(number / unit) == number / unit)
-            moved = np.where(fits, number, number + unit * rng.choice([-1.0, 1.0], number.shape))
+            # About one unit: two numbers that are both moved by exactly one may cancel in every run.
+            units = rng.choice([-1.0, 1.0], number.shape) * rng.uniform(0.75, 1.25, number.shape)
+            moved = np.where(fits, number, number + units * unit)
             number = np.where(np.isfinite(number) & (np.abs(number) > format.limits[1]), np.nan, moved)
         return number.astype(array.dtype)
