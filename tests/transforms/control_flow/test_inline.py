@@ -238,7 +238,7 @@ def call_of_blocks(writer: Writer) -> Sequence[Value]:
         cf.cond_br(c, [x], [x], true_dest=sides[0], false_dest=sides[1])
     for side in sides:
         inner = writer.inside(side, [x, *side.args])
-        inner.can_branch = False
+        inner.can_branch = inner.in_main = False
         inner.write(2)
         with Builder.at_end(inner.block):
             func.ReturnOp([inner.value_of(type_), inner.value_of(type_)])
