@@ -5,6 +5,7 @@
 #   make test-browser  the explorer in a headless Chromium, with a picture of each view in build/explorer
 #   make test-nightly  long property tests and tests marked `nightly`
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
+#   make fuzz-passes   every pass, the pipelines and the compiler, ten minutes each; goes on where it was stopped
 #   make bench         benchmarks
 #   make lint | format | docs | clean
 
@@ -106,6 +107,13 @@ bench: $(BENCHMARKS)
 
 $(BENCHMARKS): bench-%: $(BENCH_STAMP)
 	$(BIN)/python benchmarks/bench_$*.py
+
+# Goes on where the last run with these seconds and this seed stopped; the log is build/shipped.jsonl.
+FUZZ_SECONDS ?= 600
+
+.PHONY: fuzz-passes
+fuzz-passes: $(STAMP)
+	PYTHONPATH=tests $(TEST_ENV) $(BIN)/python -W ignore -m support.shipped --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 .PHONY: docs
 docs: $(STAMP)

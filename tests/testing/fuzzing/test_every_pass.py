@@ -8,20 +8,10 @@ from __future__ import annotations
 
 import pytest
 
+from support.shipped import ON_SMALL_PROGRAMS, PASSES, PIPELINES
 from tx8ir.passes import NumericGuarantee, all_passes
 from tx8ir.testing import assert_preserves, fuzz
 from tx8ir.testing.programs import tensor_programs
-
-PASSES = [name for name, cls in all_passes().items() if cls.__module__.startswith("tx8ir.transforms.")]
-VALUES = "to-value-semantics,copy-elision"
-ON_SMALL_PROGRAMS = {
-    "externalize-constants": "externalize-constants{inline-bytes=0}",
-    "inline-fusions": "fuse-elementwise,inline-fusions",
-    "pad-matmul": "pad-matmul{m=4,n=4,k=4,max-waste=0.9}",
-    "split-large-ops": "split-large-ops{max-operands=3,max-extent=4,max-channels=2}",
-    "to-inplace": f"{VALUES},to-inplace",
-}
-"""Pipelines in which passes have something to do that by default are for large programs, or for what others leave."""
 
 
 def test_the_passes_are_there() -> None:
@@ -41,23 +31,11 @@ def test_a_pass_keeps_its_guarantee(name: str) -> None:
     )
 
 
-@pytest.mark.nightly
-@pytest.mark.parametrize("name", PASSES)
-def test_a_pass_keeps_its_guarantee_for_ten_minutes(name: str) -> None:
-    found = fuzz(ON_SMALL_PROGRAMS.get(name, name), seconds=600)
-    assert found.passed, str(found)
-
-
-@pytest.mark.parametrize(
-    "pipeline",
-    ["straighten", "prepare", "canonicalize,constant-fold,cse,dce", f"{VALUES},canonicalize,cse,dce,to-inplace"],
-)
+@pytest.mark.parametrize("pipeline", PIPELINES)
 def test_pipelines_keep_what_their_passes_guarantee(pipeline: str) -> None:
     assert_preserves(pipeline, examples=20)
 
 
-@pytest.mark.parametrize(
-    "pipeline", ["canonicalize,constant-fold,cse,dce", f"{VALUES},canonicalize,cse,dce,to-inplace"]
-)
+@pytest.mark.parametrize("pipeline", [text for text in PIPELINES if "," in text])
 def test_pipelines_keep_bits_of_programs_with_everything(pipeline: str) -> None:
     assert_preserves(pipeline, programs=tensor_programs(), examples=40, guarantee=NumericGuarantee.BITWISE)
