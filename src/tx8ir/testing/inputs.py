@@ -18,7 +18,7 @@ import random
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import attrs
 import numpy as np
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from tx8ir.core import IrError, Program, RankedTensor
 from tx8ir.dialects import pd
 from tx8ir.dialects.domains import Domain
-from tx8ir.target.formats import Format
+from tx8ir.target.formats import ALL, Format
 from tx8ir.target.rounding import convert
 
 from .domains import input_domains
@@ -38,10 +38,11 @@ Flavour: TypeAlias = Literal["ordinary", "mixed", "special"]
 
 FLAVOURS: tuple[Flavour, ...] = ("ordinary", "mixed", "special")
 
-Kind: TypeAlias = Literal["ordinary", "mixed", "paired", "large", "tiny", "offset", "cancelling", "given"]
+Kind: TypeAlias = Literal["ordinary", "mixed", "paired", "large", "tiny", "offset", "cancelling", "close", "given"]
 """What a set of inputs is for: "given" by a caller; "ordinary" and "mixed" as the flavours; "paired", every pair of
 special numbers in turn; "large", where exponentials, squares and sums overflow; "tiny", where products vanish;
-"offset", where differences from a mean are small; "cancelling", where sums are."""
+"offset", where differences from a mean are small; "cancelling", where sums are; "close", neighbours that a conversion
+merges or tells apart."""
 
 EXTENTS: tuple[int, ...] = (2, 1, 3, 5)
 """What dynamic extents become, in turn."""
@@ -127,27 +128,32 @@ def draw_array(rng: np.random.Generator, shape: Sequence[int], format: Format, f
     return ordinary if flavour == "ordinary" else np.where(rng.random(shape) < 0.5, special, ordinary)
 
 
-def structured_array(rng: np.random.Generator, shape: Sequence[int], format: Format) -> Array:
-    """Numbers in an order that a compiler may look for: a triangle, a unit matrix, places counted, all alike.
-
-    Some have one other number among them.
-    """
+def structures(shape: Sequence[int]) -> Iterator[Array]:
+    """Numbers in each order that a compiler may look for: a triangle, a unit matrix, places counted, all alike."""
     rows, columns = (1, *shape)[-2] if shape else 1, shape[-1] if shape else 1
-    makers: tuple[Callable[[], Array], ...] = (
-        lambda: np.tri(rows, columns),
-        lambda: 1 - np.tri(rows, columns, -1),
-        lambda: np.eye(rows, columns),
-        lambda: np.arange(columns),
-        lambda: np.arange(columns)[::-1],
-        lambda: np.arange(math.prod(shape)).reshape(shape),
-        lambda: np.zeros(shape),
-        lambda: np.ones(shape),
-    )
-    made = makers[rng.integers(len(makers))]()
-    made = np.array(np.broadcast_to(made.reshape(made.shape[-len(shape) :] if shape else ()), shape))
+    made = [
+        np.eye(rows, columns),
+        np.tri(rows, columns),
+        1 - np.tri(rows, columns, -1),
+        np.eye(rows, columns)[::-1],
+        np.arange(columns),
+        np.arange(columns)[::-1],
+        np.arange(math.prod(shape)).reshape(shape),
+        np.zeros(shape),
+        np.ones(shape),
+    ]
+    for array in made:
+        yield np.array(np.broadcast_to(array.reshape(array.shape[-len(shape) :] if shape else ()), shape))
+
+
+def structured_array(rng: np.random.Generator, shape: Sequence[int], format: Format) -> Array:
+    """Numbers in an order that a compiler may look for (see `structures`); some have one other number among them."""
+    found = list(structures(shape))
+    made = found[rng.integers(len(found))]
     if made.size and rng.random() < 0.3:
         place = rng.integers(made.size)
-        made.reshape(-1)[place] = 1 - made.reshape(-1)[place]
+        neighbour = made.reshape(-1)[place] * (1 + math.ldexp(1.0, -format.mantissa_bits)) if format.is_float else 0.0
+        made.reshape(-1)[place] = rng.choice((1 - made.reshape(-1)[place], neighbour or 2.0))
     if format.is_float or format.is_bool:
         return made.astype(format.dtype)
     low, high = format.integer_range
@@ -237,8 +243,8 @@ def input_sets(program: Program, seed: int = 0, *, many: bool = False) -> Iterat
     """Sets of inputs that decide whether two programs are the same, the cheapest finders first.
 
     Ordinary and mixed numbers are drawn from `seed`. All else is the same for every seed: the 7 most telling numbers of
-    each format, every two of them in every two places; small, large, nearly equal and cancelling numbers; and ordinary
-    numbers for the other extents that a dynamic one may have. A large program gets the first of them only.
+    each format, every two of them in every two places; small, large, nearly equal, cancelling and neighbouring numbers;
+    and ordinary numbers for the other extents that a dynamic one may have. A large program gets the first of them only.
 
     Args:
         program: a valid program.
@@ -289,6 +295,8 @@ def _all_sets(inputs: _Inputs, many: bool) -> Iterator[Callable[[], InputSet]]:
         ("tiny", _tiny),
         ("offset", _offset),
         ("cancelling", _cancelling),
+        ("close", partial(_close, 0)),
+        ("close", partial(_close, 1)),
     )
     yield from (partial(made, kind, maker) for kind, maker in scales)
     if inputs.is_dynamic:
@@ -359,7 +367,7 @@ def _large(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Ge
     largest = _limits(format)[2]
     root = math.sqrt(largest)
     # exp overflows above 88.7 in fp32 and 11.1 in fp16, tanh is 1 above 9, a square overflows above the root.
-    numbers = [100.0, -100.0, 12.0, root, -root / 2, 90.0, largest / 2, -largest / 2, 30.0, -12.0, largest / 1.5]
+    numbers = [100.0, -100.0, 12.0, root, -root / 2, 90.0, largest / 2, -0.9 * largest, 30.0, -12.0, largest / 1.5]
     return _cycled(numbers, shape, place, format)
 
 
@@ -396,3 +404,28 @@ def _cancelling(place: int, shape: tuple[int, ...], format: Format, rng: np.rand
         return _cycled([high, 1, low, -1 if low else 3, high - 2, 2], shape, place, format)
     big = math.ldexp(1.0, format.mantissa_bits)
     return _cycled([big, 1.0, -big, 0.75, -1.0, 3 * big, 0.5, -3 * big, -0.25], shape, place, format)
+
+
+def _close(start: int, place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:
+    """Numbers that are equal or neighbours from input to input, where formats of fewer digits have the middle between
+    two numbers: rounding twice is not rounding once there, and numbers that differ become one.
+    """
+    if format.is_bool:
+        return draw_array(rng, shape, format, "ordinary")
+    element = np.arange(math.prod(shape))
+    step = (element + place + 2 * start) % 3 - 1
+    if format.is_integer:
+        low, high = format.integer_range
+        beyond = [
+            (2 << digits) + 1 for digits in _DIGITS[::-1] if (2 << digits) + 1 < high
+        ]  # the first that is rounded
+        bases = [*beyond, high - 1, low + 1]
+        whole = [bases[(e + start) % len(bases)] + s for e, s in zip(element.tolist(), step.tolist(), strict=True)]
+        return np.array(whole, np.int64 if format.is_signed else np.uint64).astype(format.dtype).reshape(shape)
+    middles = [1.0 + math.ldexp(1.0, -digits - 1) for digits in _DIGITS[::-1] if digits < format.mantissa_bits]
+    bases = [*middles, 2.0, 0.5, *(-x for x in middles)]
+    chosen = np.array(bases)[(element + start) % len(bases)]
+    return held(chosen * (1.0 + step * math.ldexp(1.0, -format.mantissa_bits)), format).reshape(shape)
+
+
+_DIGITS: Final = sorted({format.mantissa_bits for format in ALL if format.is_float})

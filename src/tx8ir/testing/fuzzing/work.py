@@ -52,8 +52,8 @@ _MAX_STEPS = 3000
 """A program that evaluates more operations is left out: an edit may have made a loop that does not end."""
 _EQUAL = 0.3
 """How many of the small programs, and of those of a shape, are tried with equal extents, too."""
-_FIRST_SETS = 7
-"""Sets of inputs that every program is evaluated on: one of each kind but for the pairs of special numbers."""
+_FIRST_SETS = 9
+"""Sets of inputs that every program is evaluated on: all but the pairs of special numbers and the dynamic extents."""
 _MORE_SETS = 8
 """How many of the others a program is evaluated on that is like one that was evaluated on all."""
 _PRINTED = 0.2

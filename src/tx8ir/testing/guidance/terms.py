@@ -11,7 +11,7 @@ import attrs
 
 from tx8ir.core import Op, Operation
 from tx8ir.dialects import builtin
-from tx8ir.rewriting.declarative import Node, Number, Pattern, Var
+from tx8ir.rewriting.declarative import Constant, Node, Number, Pattern, Var
 
 Classes: TypeAlias = Mapping[str, type[Operation]]
 DEPTH = 5
@@ -38,6 +38,11 @@ class ValueTerm:
     is_number: bool = False
     numbers: list[float] = attrs.field(factory=list[float])
     same: list[ValueTerm] = attrs.field(factory=lambda: list[ValueTerm]())
+
+    @property
+    def is_any(self) -> bool:
+        """Whether it was asked for nothing that a program could show."""
+        return self.maker is None and not self.is_number and not self.same
 
 
 class ParameterVar(Var):
@@ -90,9 +95,11 @@ class _Choice:
             last = max(last, min(1, len(fields) - 1))
         for index in range(last + 1):
             value = term.operands.get(fields[index]) or term.operands.get(index)
-            if value is None and term.every is not None:
-                self.made.pop(id(term.every), None)
-                operands.append(self.value(term.every, depth + 1, fresh=True))
+            if term.every is not None and (value is None or value.is_any):
+                self._forget(term.every)
+                operands.append(self.value(term.every, depth + 1))
+                if value is not None:
+                    self.made[id(value)] = operands[-1]
             else:
                 operands.append(Var(f"v{next(self.count)}") if value is None else self.value(value, depth + 1))
         fixed = [f.name for f in cls.definition.operands if f.count == "one"] if issubclass(cls, Op) else []
@@ -105,14 +112,33 @@ class _Choice:
                 chosen[name] = self.rng.choice(values)
         return Node(cls, *operands, attributes=chosen, commutative=False)
 
-    def value(self, term: ValueTerm, depth: int, *, fresh: bool = False) -> Pattern:
+    def _forget(self, every: ValueTerm) -> None:
+        """What stands for each operand becomes another one for the next: the same question, mostly another answer.
+
+        Of the values that it is made of in turn, some are still the same.
+        """
+        work, seen = [every], set[int]()
+        while work:
+            term = work.pop()
+            if id(term) in seen:
+                continue
+            seen.add(id(term))
+            if term is every or self.rng.random() < (0.8 if term.is_number else 0.4):
+                self.made.pop(id(term), None)
+            if term.maker is not None:
+                inner = term.maker.operands.values()
+                work += [*inner, *([term.maker.every] if term.maker.every is not None else [])]
+
+    def value(self, term: ValueTerm, depth: int) -> Pattern:
         if term.same and self.rng.random() < 0.5:
             term = self.rng.choice(term.same)
-        if not fresh and id(term) in self.made:
+        if id(term) in self.made:
             return self.made[id(term)]
         pattern: Pattern
         if term.maker is not None and builtin.GetParameterOp in term.maker.kinds:
             pattern = ParameterVar(f"w{next(self.count)}")
+        elif term.maker is not None and list(term.maker.kinds) == [builtin.ConstantOp]:
+            pattern = Constant(f"c{next(self.count)}")
         elif term.maker is not None and term.maker.kinds and depth < DEPTH and self.rng.random() < 0.93:
             try:
                 pattern = self.node(term.maker, depth)

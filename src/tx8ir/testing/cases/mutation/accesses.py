@@ -12,13 +12,15 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from tx8ir.core import TensorType, Type, Value, i32
+from tx8ir.core import ListType, TensorType, Type, Value, i32
 from tx8ir.dialects import builtin, pd
 from tx8ir.testing.inputs import draw_array
 
 from .draft import Draft
 
 _DEPTH = 2
+_LISTS = frozenset({"builtin.get_combine_parameter", "builtin.set_combine_parameter"})
+_ACCESSES = ("read",) * 3 + ("write",) * 3 + ("copy", "view", "view", "name")
 
 
 @attrs.define(eq=False)
@@ -107,8 +109,13 @@ class _Accesses:
             self.region(scope)
         elif self.names and (not scope.stored or rng.random() < 0.5):
             self.variable(scope)
+        elif len(scope.stored) > 1 and rng.random() < 0.2:
+            one, other = rng.choice(scope.stored), rng.choice(scope.stored)
+            for stored, how in ((one, "read"), (other, "write"), (one, "read")):
+                self.storage(scope, stored, how)
         elif scope.stored:
-            self.storage(scope)
+            stored = scope.stored[0] if rng.random() < 0.4 else rng.choice(scope.stored)
+            self.storage(scope, stored, rng.choice(_ACCESSES))
         else:
             self.operation(scope)
         if rng.random() < 0.15:
@@ -122,22 +129,44 @@ class _Accesses:
     def variable(self, scope: _Scope) -> None:
         draft, rng = self.draft, self.rng
         name = self.names[0] if draft.perhaps(0.8) else rng.choice(self.names)
-        if draft.perhaps() or not draft.program.weights[name].is_mutable:
+        if draft.perhaps(0.7 if _LISTS & draft.material.direction.ops else 0.1):
+            self.several(scope, name)
+        elif draft.perhaps() or not draft.program.weights[name].is_mutable:
             self.keep(scope, draft.read(name))
         else:
             draft.store(name, rng.choice(scope.values[-3:]))
 
-    def storage(self, scope: _Scope) -> None:
+    def several(self, scope: _Scope, name: str) -> None:
+        """Variables read at once, as a list of which elements are taken now and later; or written at once."""
         draft, rng = self.draft, self.rng
-        stored = scope.stored[0] if draft.perhaps(0.4) else rng.choice(scope.stored)
+        names = [name, rng.choice(self.names)]
+        rng.shuffle(names)
+        weights = draft.program.weights
+        with draft.at(draft.block):
+            if draft.perhaps(0.4) and len(set(names)) == 2 and all(weights[n].is_mutable for n in names):
+                held = builtin.combine([rng.choice(scope.values[-3:]), rng.choice(scope.values[-3:])]).out
+                builtin.set_combine_parameter(held, parameters=tuple(names))
+                return
+            types = ListType([weights[n].type.to_vtensor() for n in names])
+            read = builtin.get_combine_parameter(parameters=tuple(names), out=types).out
+        place = rng.randrange(2)
+        if weights[names[place]].is_mutable and draft.perhaps():
+            draft.store(names[place], rng.choice(scope.values[-3:]))
+        with draft.at(draft.block):
+            self.keep(scope, builtin.slice_(read, index=place).out)
+
+    def storage(self, scope: _Scope, stored: Value, how: str) -> None:
+        draft, rng = self.draft, self.rng
         type_ = stored.type
         assert isinstance(type_, TensorType)
-        how = rng.choice(("read", "read", "read", "write", "write", "write", "copy", "view", "view"))
         if how == "write":
             fitting = [v for v in scope.values[-3:] if v.type is type_.to_vtensor()]
             again = draft.write(stored, rng.choice(fitting) if fitting else None)
             if again is not None and draft.perhaps(0.15):
                 scope.stored.append(again)
+            return
+        if how == "name":
+            scope.stored.append(self.other_name(scope, stored))
             return
         with draft.at(draft.block):
             if how == "read":
@@ -157,6 +186,32 @@ class _Accesses:
         if how == 1 and len(shape) > 1:
             return pd.transpose(stored, perm=tuple(rng.sample(range(len(shape)), len(shape)))).out
         return pd.reshape(stored, shape=shape if how == 2 else (*shape, 1) if rng.random() < 0.5 else (-1,)).out
+
+    def other_name(self, scope: _Scope, stored: Value) -> Value:
+        """What a branch chooses of two storages, what a loop carries, or an element of a list."""
+        draft, rng = self.draft, self.rng
+        alike = [v for v in scope.stored if v.type is stored.type]
+        other = rng.choice(alike)
+        makers = {"branch": "scf.if", "list": "builtin.slice", "loop": "scf.while"}
+        named = [kind for kind, op in makers.items() if op in draft.material.direction.ops]
+        how = rng.choice(named if named and draft.perhaps(0.7) else list(makers))
+        if how == "branch":
+            sides = [stored, other] if draft.perhaps() else [other, stored]
+            return draft.choice(draft.condition(), lambda: sides[:1], lambda: sides[1:], [stored.type])[0]
+        if how == "list":
+            with draft.at(draft.block):
+                held = builtin.combine([stored, other]).out
+                return builtin.slice_(held, index=rng.randrange(2)).out
+
+        def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+            with draft.at(draft.block):
+                return pd.less_than(args[0], draft.number(rng.randrange(3), i32)).out, args
+
+        def after(args: Sequence[Value]) -> Sequence[Value]:
+            with draft.at(draft.block):
+                return [pd.add(args[0], draft.number(1, i32)).out, other]
+
+        return draft.loop([draft.number(0, i32), stored], before, after)[1]
 
     def keep(self, scope: _Scope, value: Value) -> None:
         scope.kept.append(value)
@@ -221,19 +276,29 @@ class _Accesses:
         scope.values.append(made[1])
 
     def call(self, scope: _Scope) -> None:
-        """A call of a function that accesses variables, and storage that it is given."""
+        """A call of a function that accesses variables, and storage that it is given: one name, two, or one twice."""
         draft, rng = self.draft, self.rng
-        given = [rng.choice(scope.values), *(scope.stored[:1] if draft.perhaps(0.8) else ())]
+        stored: list[Value] = []
+        if scope.stored and draft.perhaps(0.85):
+            first = scope.stored[0] if draft.perhaps(0.6) else rng.choice(scope.stored)
+            stored = [first] if draft.perhaps() else [first, first if draft.perhaps() else rng.choice(scope.stored)]
+        given = [rng.choice(scope.values), *stored]
+        returns_given = draft.perhaps(0.15)
 
         def write(args: Sequence[Value]) -> Sequence[Value]:
             inner = _Scope([args[0]], list(args[1:]), [], scope.depth + 1)
-            self.some(inner, rng.randrange(1, self.most))
+            self.some(inner, rng.randrange(1, self.most + len(stored)))
             made = [v for v in inner.kept if v.type is draft.type]
-            return [rng.choice(made) if made else args[0]]
+            return [rng.choice(made) if made else args[0], *(args[1:] if returns_given else ())]
 
         made = draft.function([v.type for v in given], write)
         for _ in range(rng.choice((1, 1, 2))):
-            scope.kept += draft.call(made, given)
+            results = draft.call(made, given)
+            scope.kept.append(results[0])
+            scope.stored += results[1:]
+            for place, value in enumerate(given):  # the next time perhaps another one
+                alike = [v for v in (*scope.values, *scope.stored) if v.type is value.type]
+                given[place] = rng.choice(alike) if alike and draft.perhaps(0.3) else value
 
 
 def accesses(draft: Draft) -> Sequence[Value]:

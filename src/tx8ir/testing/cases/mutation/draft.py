@@ -30,11 +30,10 @@ from tx8ir.core import (
     i32,
 )
 from tx8ir.dialects import builtin, func, pd, scf
-from tx8ir.testing.inputs import draw_array
 
 from .fitting import Material, grow
 from .operations import change_attribute_of
-from .values import add_input
+from .values import add_input, variable_data
 
 _SHAPES: Final = ((), (2,), (1,), (2, 2), (2, 3))
 _ELEMENTS: Final = (f32, f32, f32, f16, bf16, i32)
@@ -101,6 +100,8 @@ class Draft:
         with self.at(self.block):
             second = values[-1]
             other = second.type if second is not x else None
+            if self._condition is not None and self.perhaps(0.12):  # what decides is computed with, too
+                return pd.where(self._condition, x, second if other is type_ else pd.abs(x)).out
             if isinstance(other, RankedTensor) and self.perhaps(0.7) and other.to_vtensor() is type_.to_vtensor():
                 return rng.choice(_BINARY[:4] if not type_.element.is_float else _BINARY)(x, second).out
             if self.perhaps(0.2):  # one with attributes
@@ -143,11 +144,11 @@ class Draft:
     def inside(
         self, block: Block, write: Callable[[], Sequence[Value]], end: Callable[[Sequence[Value]], object]
     ) -> None:
-        """Writes a block: what `write` writes, and the terminator on the values it returns."""
+        """Writes a block: what `write` writes, and the terminator on the values it returns, in the block it ends in."""
         outer, self.block = self.block, block
         try:
             values = write()
-            with self.at(block):
+            with self.at(self.block):
                 end(values)
         finally:
             self.block = outer
@@ -203,8 +204,10 @@ class Draft:
         with self.at(self.program.body):
             made = func.FuncOp(sym_name=name, function_type=FunctionType(types, ()))
         block = made.body.block
+        outer, self._condition = self._condition, None  # inputs of `main` are not seen
         self.inside(block, lambda: write(block.args), func.ReturnOp)
-        end = block.terminator
+        self._condition = outer
+        end = made.body.blocks[-1].terminator
         assert end is not None
         made.set_attribute("function_type", FunctionType(types, [v.type for v in end.operands]))
         return made
@@ -228,8 +231,7 @@ class Draft:
     def variable(self, data: np.ndarray | None = None, *, mutable: bool) -> str:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
         name = self.program.weights.unique_name("w")
         if data is None:
-            rng = np.random.default_rng(self.rng.randrange(1 << 30))
-            data = draw_array(rng, self.type.shape, self.type.element.format, "ordinary")
+            data = variable_data(self.type, self.rng)
         self.program.weights.add(name, data, self.type.to_tensor(), is_mutable=mutable)
         return name
 

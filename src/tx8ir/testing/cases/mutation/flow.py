@@ -18,6 +18,7 @@ from tx8ir.core import (
     ScalarType,
     Value,
     VTensorType,
+    f16,
     f32,
     i1,
     i32,
@@ -113,13 +114,22 @@ def nested(draft: Draft) -> Sequence[Value]:
 
 
 def counted_loop(draft: Draft) -> Sequence[Value]:
-    """A loop of a known number of rounds: start, step and end are constants, and the step need not divide the way."""
+    """A loop of a known number of rounds: start, step and end are constants, and the step need not divide the way.
+
+    A counter of floating-point numbers may take steps that are rounded.
+    """
     rng = draft.rng
     x = draft.input()
     y = x if draft.perhaps(0.15) else draft.input()
+    if draft.perhaps(0.15):
+        y = draft.number(rng.choice((0.0, 1.0, 2.0)), _of(x), _shape(x))
     start, step = rng.choice((0, 0, 0, 1, 2)), rng.choice((1, 1, 2, 3, 2))
     end = start + rng.choice((0, 1, 1, 2, 3, 4, 5, -1))
-    element = rng.choice((i32, i32, i64, f32))
+    element = rng.choice((i32, i32, i64, f32, f32, f16))
+    rounds = element.is_float and draft.perhaps(0.6)
+    if rounds:
+        unit = rng.choice((0.1, 0.3, 0.7, 1 / 3))
+        start, step, end = start * unit, unit, (start + rng.randrange(1, 12)) * unit
     outside = draft.perhaps()
     limit = draft.number(end, element) if outside else None
     stride = draft.number(step, element) if outside else None
@@ -130,11 +140,13 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
     if body == "twins" and draft.perhaps(0.7):
         y = x
     kind = rng.choice((pd.less_than,) * 4 + (pd.less_equal, pd.not_equal))
+    if rounds or not (start <= end and (end - start) % step == 0):
+        kind = pd.less_than
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
         bound = draft.number(end, element) if limit is None else limit
         with draft.at(draft.block):
-            more = (kind if start <= end and (end - start) % step == 0 else pd.less_than)(args[0], bound).out
+            more = kind(args[0], bound).out
             if early:
                 more = pd.logical_and(more, draft.condition()).out
         count, a, b = args
@@ -206,20 +218,26 @@ def _main_ends_with(draft: Draft, region: Region, block: Block) -> None:
 
 
 def _passed_on(draft: Draft, values: Sequence[Value], count: int) -> list[Value]:
-    """So many of the values: in their order, in another one, or some twice."""
+    """So many of the values: in their order, in another one, or some twice; or numbers of their types."""
     how = draft.rng.randrange(3)
     if how and len(values) >= count:
         chosen = list(values[:count])
         if how == 2:
             draft.rng.shuffle(chosen)
-        return chosen
-    return [draft.rng.choice(values) for _ in range(count)]
+    else:
+        chosen = [draft.rng.choice(values) for _ in range(count)]
+    numbers = draft.perhaps(0.3)
+    return [
+        draft.number(draft.rng.choice((0.0, 1.0, 2.0)), _of(v), _shape(v)) if numbers and draft.perhaps() else v
+        for v in chosen
+    ]
 
 
 def diamond_of_blocks(draft: Draft) -> Sequence[Value]:
     """A `cf.cond_br` to two blocks, to one and the join, or to the join twice; with equal or different operands.
 
-    A block on the way may take arguments, and do nothing but pass them on.
+    A block on the way may take arguments, and do nothing but pass them on. Where both ways meet, what decided may
+    decide again.
     """
     x, y, condition = draft.input(), draft.input(), draft.condition()
     region = draft.block.parent
@@ -234,9 +252,9 @@ def diamond_of_blocks(draft: Draft) -> Sequence[Value]:
     start = draft.block
     sides: list[Block] = []
     operands: list[list[Value]] = []
-    direct = draft.rng.choice(("both", "both", "one", "none"))
+    direct = draft.rng.choice(((0, 1), (0, 1), (0,), (1,), ()))
     for number in range(2):
-        if direct == "both" or (direct == "one" and number):
+        if number in direct:
             operands.append(given((x, y)))
             sides.append(join)
         else:
@@ -252,6 +270,9 @@ def diamond_of_blocks(draft: Draft) -> Sequence[Value]:
     with draft.at(start):
         cf.cond_br(condition, operands[0], operands[1], true_dest=sides[0], false_dest=sides[1])
     _main_ends_with(draft, region, join)
+    if draft.perhaps(0.3):
+        with draft.at(join):
+            return [pd.where(condition, join.args[0], pd.abs(join.args[-1])).out, *join.args]
     return [draft.op(*join.args)] if draft.perhaps(0.3) else list(join.args)
 
 
@@ -312,12 +333,25 @@ def calls(draft: Draft) -> Sequence[Value]:
     rng = draft.rng
     x, y, condition = draft.input(), draft.input(), draft.condition()
     name = draft.variable(mutable=True)
-    effect = rng.choice(("none", "store", "store in a branch", "store in a loop", "call", "write"))
+    effect = rng.choice(("none", "store", "store in a branch", "store in a loop", "call", "write", "return early"))
 
     def store(value: Value) -> None:
         old = draft.read(name)
         with draft.at(draft.block):
             draft.store(name, pd.add(old, value).out if draft.perhaps() else value)
+
+    def return_early(a: Value, b: Value, c: Value) -> None:
+        """Goes on in another block, unless what is given, or computed, is returned right away."""
+        region = draft.block.parent
+        assert region is not None
+        early, rest = Block(), Block()
+        region.append(early)
+        region.append(rest)
+        draft.inside(early, lambda: [draft.op(a, b) if draft.perhaps() else a], func.ReturnOp)
+        blocks = [early, rest] if draft.perhaps() else [rest, early]
+        with draft.at(draft.block):
+            cf.cond_br(c, [], [], true_dest=blocks[0], false_dest=blocks[1])
+        draft.block = rest
 
     def write(kind: str, called: func.FuncOp | None) -> Callable[[Sequence[Value]], Sequence[Value]]:
         def body(args: Sequence[Value]) -> Sequence[Value]:
@@ -347,7 +381,9 @@ def calls(draft: Draft) -> Sequence[Value]:
                 draft.write(own, b)
                 with draft.at(draft.block):
                     return [builtin.to_vtensor(own).out]
-            return [draft.op(a, b)]
+            elif kind == "return early":
+                return_early(a, b, c)
+            return [draft.op(a, b) if draft.perhaps(0.8) else rng.choice((a, b))]
 
         return body
 

@@ -30,9 +30,12 @@ from tx8ir.core import (
     detached,
     f16,
     f32,
+    f64,
     i8,
+    i16,
     i32,
     i64,
+    tf32,
     ui8,
 )
 from tx8ir.dialects import func
@@ -47,8 +50,8 @@ from .fitting import NUMBERS, Material, adapted, attribute_values, fitted_to, ne
 from .values import add_input, add_results, number, numbers, stretched, telling_numbers, values_before, variable
 
 _SHAPES = ((2, 3), (2, 2), (3,), (), (1, 2, 3), (2, 2, 2), (1, 2, 3, 3), (2, 4), (1, 3), (1,))
-_ELEMENTS = (f32, f32, f32, f16, bf16, i32, i8, i64, ui8)
-_FORMATS = (f32, f16, bf16, i8, ui8, i32, i64)
+_ELEMENTS = (f32, f32, f32, f16, bf16, f64, i32, i8, i64, ui8)
+_FORMATS = (f32, f16, bf16, f64, tf32, i8, ui8, i16, i32, i64)
 _TRIALS = 12
 
 

@@ -34,6 +34,7 @@ _MUTATORS: Final[tuple[tuple[Mutator, int], ...]] = (
     (programs.equal_extents, 2),
     (programs.change_storage, 2),
     (programs.change_input, 3),
+    (programs.change_variable, 2),
     (programs.return_more, 4),
     (programs.return_less, 1),
     (programs.join, 2),
@@ -88,7 +89,7 @@ def grow_program(program: Program, rng: random.Random, material: Material) -> Pr
     try:
         with detached():
             for number in range(rng.choice((1, 2, 2, 3, 3, 4, 6))):
-                repeats = number and rng.random() < 0.15  # what merges equal operations looks for
+                repeats = number and rng.random() < 0.3  # what merges equal operations looks for
                 (operations.repeat_operation if repeats else operations.add_operation)(program, rng, material)
                 if not number and rng.random() < 0.3:
                     programs.change_storage(program, rng, material)

@@ -25,6 +25,7 @@ from tx8ir.core import (
     i32,
 )
 from tx8ir.dialects import builtin
+from tx8ir.testing.inputs import structures
 from tx8ir.testing.reduction.tensor_types import extents, infer_again, replace_element, replace_extent
 
 from . import control
@@ -164,18 +165,20 @@ def _of_sources(op: Operation, place: int, material: Material) -> Iterator[Edit]
 
 
 def _of_numbers(op: builtin.ConstantOp, place: int) -> Iterator[Edit]:
-    """A constant of other numbers: all one that is telling, and several of them."""
+    """A constant of other numbers: all one that is telling, several of them, or in an order that may be looked for."""
     array, type_ = op.value.value, op.out.type
     assert isinstance(type_, RankedTensor)
     chosen = np.array(telling_numbers(type_.element), np.float64 if type_.element.is_float else np.dtype("O"))
     with np.errstate(all="ignore"):
         choices = [np.full(array.shape, n).astype(array.dtype) for n in chosen]
         choices += [np.resize(np.roll(chosen, k), array.shape).astype(array.dtype) for k in (0, 3)]
+        choices += [made.astype(array.dtype) for made in structures(array.shape)] if array.size > 1 else []
     if 1 < array.size <= _SMALL:
         for place_of_one in range(array.size):  # one of them another one
             other = array.copy()
+            chosen_one = other.reshape(-1)[place_of_one : place_of_one + 1]
             with np.errstate(all="ignore"):
-                other.reshape(-1)[place_of_one] = 1 - other.reshape(-1)[place_of_one].astype(np.float64)
+                chosen_one[:] = ~chosen_one if array.dtype == np.bool_ else np.ones(1, array.dtype) - chosen_one
             choices.append(other)
     for numbers in choices:
         yield lambda p, numbers=numbers: setattr(_at(p, place), "value", numbers)

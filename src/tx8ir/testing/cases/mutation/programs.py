@@ -25,7 +25,7 @@ from tx8ir.dialects import func
 from tx8ir.testing.reduction.tensor_types import extents, infer_again, replace_element, replace_extent
 
 from .fitting import Material
-from .values import add_input, add_results, is_tensor, operations, set_results
+from .values import add_input, add_results, is_tensor, operations, set_results, variable_data
 
 _ELEMENTS = (f32, f16, bf16, i32, i64, i8, i1)
 _EXTENTS = (1, 2, 3, 5, 1, 4)
@@ -97,6 +97,15 @@ def change_input(program: Program, rng: random.Random, material: Material) -> bo
     main = program.main
     main.set_attribute("function_type", FunctionType([a.type for a in block.args], main.function_type.results))
     return infer_again(program)
+
+
+def change_variable(program: Program, rng: random.Random, material: Material) -> bool:
+    """Other contents for a variable."""
+    if not program.weights:
+        return False
+    variable = program.weights[rng.choice(list(program.weights))]
+    variable.data = variable_data(variable.type, rng)
+    return True
 
 
 def return_more(program: Program, rng: random.Random, material: Material) -> bool:

@@ -109,23 +109,48 @@ def number(at: Operation, type_: RankedTensor, value: float, rng: random.Random)
     not.
     """
     element = type_.element
-    if element.format.is_bool:
-        value = float(bool(value))
-    elif element.format.is_integer:
-        low, high = element.format.integer_range
-        value = int(value) if math.isfinite(value) and low <= value <= high else 1
+    value = _in_format(value, element)
     fits_float = not element.format.is_integer or abs(value) < 1 << 53
     with Builder.before(at):
         if fits_float and (rng.random() < 0.4 or element.format.bits < 8):
             return pd.full(shape=type_.shape, value=float(value), dtype=element).out
-        with np.errstate(all="ignore"):
-            data = np.full(type_.shape, value, None if fits_float else np.dtype("O")).astype(element.dtype)
-            if data.size > 1 and rng.random() < 0.3:
-                flat = data.reshape(-1)
-                flat[rng.randrange(1, data.size)] = rng.choice((-flat[:1], flat[:1] * 3, flat[:1] + 1))[0]
-            if element.is_float:
-                data = held(data, element.format)
-        return builtin.ConstantOp(value=data).out  # pyright: ignore[reportArgumentType]  converted
+        return builtin.ConstantOp(value=_alike(type_, value, rng)).out  # pyright: ignore[reportArgumentType]  converted
+
+
+def _in_format(value: float, element: ScalarType) -> float:
+    """`value`, or a number that an integer format has instead."""
+    if element.format.is_bool:
+        return float(bool(value))
+    if element.format.is_integer:
+        low, high = element.format.integer_range
+        return int(value) if math.isfinite(value) and low <= value <= high else 1
+    return value
+
+
+def _alike(type_: RankedTensor, value: float, rng: random.Random) -> np.ndarray:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+    """That number everywhere; some have another one in one place."""
+    element = type_.element
+    exactly = np.dtype("O") if element.format.is_integer and abs(value) >= 1 << 53 else None
+    with np.errstate(all="ignore"):
+        data = np.full(type_.shape, value, exactly).astype(element.dtype)
+        if data.size > 1 and rng.random() < 0.3:
+            flat = data.reshape(-1)
+            others = [-flat[:1], flat[:1] * 3, flat[:1] + 1]
+            if element.is_float:  # its neighbour, which is nearly the same
+                others += [(flat[:1] * (1 + math.ldexp(1.0, -element.format.mantissa_bits))).astype(element.dtype)] * 2
+            flat[rng.randrange(1, data.size)] = rng.choice(others)[0]
+        return held(data, element.format) if element.is_float else data
+
+
+def variable_data(type_: RankedTensor, rng: random.Random) -> np.ndarray:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+    """What a variable holds: drawn numbers, one telling number or one near it, or a structure, like constants."""
+    generator, format = np.random.default_rng(rng.randrange(1 << 30)), type_.element.format
+    how = rng.random()
+    if how < 0.15 and type_.rank:
+        return structured_array(generator, type_.shape, format)
+    if how < 0.35 and format.bits >= 8:
+        return _alike(type_, _in_format(rng.choice(telling_numbers(type_.element)), type_.element), rng)
+    return draw_array(generator, type_.shape, format, "mixed" if how < 0.45 else "ordinary")
 
 
 def numbers(at: Operation, type_: RankedTensor, rng: random.Random) -> Value:
@@ -157,9 +182,7 @@ def variable(program: Program, at: Operation, type_: RankedTensor, rng: random.R
         with Builder.before(at):
             return builtin.get_parameter(parameter=rng.choice(held), out=type_.to_vtensor()).out
     name = program.weights.unique_name("w")
-    generator = np.random.default_rng(rng.randrange(1 << 30))
-    data = draw_array(generator, type_.shape, type_.element.format, "ordinary")
-    program.weights.add(name, data, type_.to_tensor(), is_mutable=mutable)
+    program.weights.add(name, variable_data(type_, rng), type_.to_tensor(), is_mutable=mutable)
     with Builder.before(at):
         return builtin.get_parameter(parameter=name, out=type_.to_vtensor()).out
 
@@ -177,12 +200,16 @@ def stretched(type_: RankedTensor, rng: random.Random) -> RankedTensor:
 
 @functools.cache
 def telling_numbers(element: ScalarType) -> tuple[float, ...]:
-    """Numbers at which arithmetic in a format changes: powers of two, odd numbers, the ends, and subnormal ones."""
+    """Numbers at which arithmetic in a format changes: powers of two, odd numbers, the ends, and subnormal ones.
+
+    Two of some of them have a sum or a product beyond the range, where a third one takes it back.
+    """
     if element.format.is_bool:
         return (0.0, 1.0)
     if element.format.is_integer:
         low, high = element.format.integer_range
-        beyond = ((1 << 24) + 1, (1 << 53) + 1)  # more bits than single and double precision have
+        # More bits than single and double precision have; half of the range, of which two are beyond it.
+        beyond = ((1 << 24) + 1, (1 << 53) + 1, -(1 << 53) - 1, (1 << 62) + 1, high // 2 + 1)
         return tuple(n for n in (2, 3, 4, 5, 8, 10, 7, -1, -3, high, low, 1 << 10, *beyond) if low <= n <= high)
     normal = math.ldexp(1.0, 2 - (1 << (element.format.exponent_bits - 1)))
     largest = element.format.limits[1]
@@ -190,5 +217,5 @@ def telling_numbers(element: ScalarType) -> tuple[float, ...]:
     half, whole = math.ldexp(1.0, -element.format.mantissa_bits - 1), math.ldexp(1.0, element.format.mantissa_bits)
     return (
         4.0, 0.25, 3.0, -2.0, 0.1, normal, normal / 8, -normal / 4, largest, -largest, 1e-3, 1e3, math.inf, -4.0,
-        half, 1.0, -1.0, whole, 1.0 + 2 * half,
+        half, 1.0, -1.0, whole, 1.0 + 2 * half, 0.6 * largest, -0.6 * largest,
     )  # fmt: skip
