@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from tx8ir.backend.graph import CompileError
 from tx8ir.core import Program, UnsupportedError
-from tx8ir.passes import all_passes
+from tx8ir.passes import PassError, all_passes
 from tx8ir.testing import check, fuzz
 from tx8ir.testing.programs import LOWERABLE, tensor_programs
 from tx8ir.testing.programs.drawing import draw_programs
@@ -68,7 +68,7 @@ def _compiled(seconds: float, seed: int) -> dict[str, Any]:
             result = check(program, seed=seed + tried)
             if not result.passed:
                 found.append(f"{result}\n{program}")
-        except (CompileError, UnsupportedError):
+        except (CompileError, PassError, UnsupportedError):  # an operation that has no form in the backend graph
             checked -= 1
         except Exception as error:
             found.append(f"{type(error).__name__}: {error}\n{program}")
@@ -97,8 +97,9 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", help="names of passes")
     given = parser.parse_args()
     given.log.parent.mkdir(parents=True, exist_ok=True)
-    lines = given.log.read_text(encoding="utf-8").splitlines() if given.log.exists() else []
-    done = {
+    log: Path = given.log
+    lines = log.read_text(encoding="utf-8").splitlines() if log.exists() else []
+    done: dict[str, dict[str, Any]] = {
         entry["name"]: entry
         for entry in map(json.loads, lines)
         if (entry["seconds"], entry["seed"]) == (given.seconds, given.seed)

@@ -111,8 +111,12 @@ class _Accesses:
             self.variable(scope)
         elif len(scope.stored) > 1 and rng.random() < 0.2:
             one, other = rng.choice(scope.stored), rng.choice(scope.stored)
-            for stored, how in ((one, "read"), (other, "write"), (one, "read")):
-                self.storage(scope, stored, how)
+            self.storage(scope, one, rng.choice(("read", "write")))
+            if "call" in self.regions and scope.depth < _DEPTH and rng.random() < 0.5:
+                self.call(scope, [other])
+            else:
+                self.storage(scope, other, "write")
+            self.storage(scope, one, "read")
         elif scope.stored:
             stored = scope.stored[0] if rng.random() < 0.4 else rng.choice(scope.stored)
             self.storage(scope, stored, rng.choice(_ACCESSES))
@@ -131,6 +135,11 @@ class _Accesses:
         name = self.names[0] if draft.perhaps(0.8) else rng.choice(self.names)
         if draft.perhaps(0.7 if _LISTS & draft.material.direction.ops else 0.1):
             self.several(scope, name)
+        elif draft.perhaps(0.2) and self.has_storage and draft.program.weights[name].is_mutable:
+            with draft.at(draft.block):  # the variable itself, which can be written in place
+                scope.stored.append(
+                    builtin.get_parameter(parameter=name, out=draft.program.weights[name].type.to_tensor()).out
+                )
         elif draft.perhaps() or not draft.program.weights[name].is_mutable:
             self.keep(scope, draft.read(name))
         else:
@@ -275,11 +284,10 @@ class _Accesses:
         scope.kept.append(made[1])
         scope.values.append(made[1])
 
-    def call(self, scope: _Scope) -> None:
+    def call(self, scope: _Scope, stored: Sequence[Value] = ()) -> None:
         """A call of a function that accesses variables, and storage that it is given: one name, two, or one twice."""
         draft, rng = self.draft, self.rng
-        stored: list[Value] = []
-        if scope.stored and draft.perhaps(0.85):
+        if not stored and scope.stored and draft.perhaps(0.85):
             first = scope.stored[0] if draft.perhaps(0.6) else rng.choice(scope.stored)
             stored = [first] if draft.perhaps() else [first, first if draft.perhaps() else rng.choice(scope.stored)]
         given = [rng.choice(scope.values), *stored]
