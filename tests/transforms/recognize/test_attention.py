@@ -373,3 +373,20 @@ PROGRAMS = tensor_programs(attrs.evolve(EVERYTHING, parameters=False), max_ops=8
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
     assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)
+
+
+def test_scales_that_overflow_together_stay_apart() -> None:
+    """With an infinite scale, scores of 0 would become NaN."""
+    program = parse("""module { func.func @main(%x: !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32> {
+      %0 = "pd.scale"(%x) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0e+20 : f64}
+        : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
+      %1 = "pd.matmul"(%x, %0) {transpose_x = false, transpose_y = true}
+        : (!pd.vtensor<2x2xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
+      %2 = "pd.scale"(%1) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0e+20 : f64}
+        : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
+      %3 = "pd.softmax"(%2) {axis = -1 : i64} : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
+      %4 = "pd.matmul"(%3, %x) {transpose_x = false, transpose_y = false}
+        : (!pd.vtensor<2x2xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
+      return %4 : !pd.vtensor<2x2xf32>
+    } }""")
+    assert assert_preserves(PASS, program, inputs={"arg0": np.zeros((2, 2), np.float32)}).changed

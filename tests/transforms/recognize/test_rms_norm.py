@@ -187,3 +187,14 @@ PROGRAMS = tensor_programs(
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
     assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)
+
+
+def test_a_factor_of_no_elements_stays_a_product() -> None:
+    """In the shape of a reshape, 0 stands for the extent that there was."""
+    program = parse("""module { func.func @main(%x: !pd.vtensor<1x0x1x1xf32>) -> !pd.vtensor<1x0x1x1xf32> {
+      %0 = "pd.rms_norm"(%x) {begin_norm_axis = 1 : i64, epsilon = 1.0e-06 : f64}
+        : (!pd.vtensor<1x0x1x1xf32>) -> !pd.vtensor<1x0x1x1xf32>
+      %1 = "pd.multiply"(%0, %x) : (!pd.vtensor<1x0x1x1xf32>, !pd.vtensor<1x0x1x1xf32>) -> !pd.vtensor<1x0x1x1xf32>
+      return %1 : !pd.vtensor<1x0x1x1xf32>
+    } }""")
+    assert not assert_preserves(PASS, program).changed

@@ -166,6 +166,13 @@ def _scale(found: Match) -> float:
     return scale
 
 
+@constraint("a product of scales inside the format", lambda found: f"{_scale(found)}")
+def _scale_fits(found: Match) -> bool:
+    """Where two scales overflow together, a score of 0 would become NaN."""
+    kind = found["query"].type
+    return isinstance(kind, RankedTensor) and abs(_scale(found)) <= kind.element.format.limits[1]
+
+
 def _untransposed_key(found: Match, rewriter: Rewriter) -> Value:
     """The key, its last two axes as they were: what was transposed, or transposed in another way."""
     if "transpose" not in found.ops:
@@ -208,7 +215,7 @@ attention: Final = Rule(
     "attention",
     Node(pd.MatmulOp, _weights, Var("value"), attributes={"transpose_x": False, "transpose_y": False}),
     _attention,
-    where=[_matrices, _restores_batch, _scores_keep_type, *FUSIBLE],
+    where=[_matrices, _restores_batch, _scores_keep_type, _scale_fits, *FUSIBLE],
     doc="softmax(scale * query · key^T, masked) · value → scaled_dot_product_attention(query, key, value)",
 )
 

@@ -130,7 +130,8 @@ def fits_normalized(weight: str, begin: Callable[[Match], int], norm: str = "") 
         if not isinstance(kind, RankedTensor):
             return False
         lead = kind.rank - len(wanted)
-        return lead >= 0 and kind.shape == (1,) * lead + wanted
+        # Nothing is normalised where an extent is 0; in the shape of a reshape it would stand for another one.
+        return lead >= 0 and kind.shape == (1,) * lead + wanted and 0 not in wanted
 
     def shown(found: Match) -> str:
         return f"{found[weight].type}, {list(normalized(found))} normalised"
