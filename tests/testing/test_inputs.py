@@ -67,7 +67,7 @@ def test_all_truth_values_of_few_inputs_meet(count: int) -> None:
 def test_sets_are_for_something() -> None:
     kinds = Counter(given.kind for given in input_sets(program_of("?x3xf32", "3xf32")))
     assert kinds["ordinary"] == 4  # for the extents that a dynamic one may have
-    assert set(kinds) == {"ordinary", "mixed", "large", "tiny", "offset", "cancelling", "paired"}
+    assert set(kinds) == {"ordinary", "mixed", "large", "tiny", "offset", "cancelling", "close", "paired"}
     assert list(Counter(given.kind for given in input_sets(program_of()))) == ["ordinary"]
 
 
