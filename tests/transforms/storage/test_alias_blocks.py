@@ -308,7 +308,7 @@ def test_a_second_run_changes_nothing_where_a_call_no_longer_shares_storage(
         "cf.br"(%b)[^bb1] : ({T}) -> ()
       ^bb1(%c: {T}):
         %false = "builtin.constant"() {{value = dense<false> : !pd.vtensor<i1>}} : () -> !pd.vtensor<i1>
-        "cf.cond_br"(%false, %a)[^bb1, ^bb2] {{operandSegmentSizes = array<i64: 1, 1, 0>}}
+        "cf.cond_br"(%false, %a)[^bb1, ^bb2] {{operandSegmentSizes = array<i32: 1, 1, 0>}}
           : (!pd.vtensor<i1>, {T}) -> ()
       ^bb2:
         return
