@@ -58,6 +58,8 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
     )
     body: Region = region()
 
+    region_is_optional = True
+
     def initialize(self) -> None:
         if len(self.body) == 1 and not self.body.block.args and self.body.block.first_op is None:
             for type in self.function_type.inputs:

@@ -403,3 +403,14 @@ class TestArgumentNames:
         argument = tx8ir.core.parse_op(text).regions[0].block.args[0]
         assert str(argument.location) == 'loc("file":1:2)'
         assert '%arg0: f32 loc("file":1:2)' in print_op(tx8ir.core.parse_op(text), locations=True)
+
+
+class TestWhatOthersDefine:
+    def test_a_declaration_has_no_braces(self):
+        text = "module {\n  func.func private @f(f32, index) -> (f32, i1)\n}"
+        assert print_op(tx8ir.core.parse_op(text)) == text
+
+    def test_properties_stay_properties(self):
+        text = '"foo.a"() <{x = 1 : i64}> {y} : () -> ()'
+        op = tx8ir.core.parse_op(text, allow_unregistered=True)
+        assert print_op(op) == print_op(op.clone()) == print_op(op, generic=True) == text

@@ -83,7 +83,7 @@ class Printer:
         self._next_result = self._next_argument = 0
         self._signatures: dict[Any, str] = {}
         self._splits: dict[Any, tuple[DictAttr, DictAttr]] = {}
-        self._kinds: dict[type[Operation], tuple[Callable[..., None] | None, str]] = {}
+        self._kinds: dict[type[Operation], tuple[Callable[..., None] | None, str, bool]] = {}
         self._root: Operation | None = None
         self._has_forward_uses = False
         # Entry blocks written without a label, and those that turned out to need one since a branch goes to them.
@@ -254,14 +254,14 @@ class Printer:
         out, names, signatures, kinds = self._out, self._names, self._signatures, self._kinds
         pad = _pad(indent)
         plain = not self._use_names
-        locations, generic = self._locations, self._generic
+        locations = self._locations
         attribute_text, spell, unspelled = self._attribute, self.signature, self._spelling.is_plain
         end = "" if alone else "\n"
         while op is not None:
             if self._comments:
                 end = self._comment(op, pad, alone)
-            header, op_name = kinds.get(op.__class__) or self._kind(op)
-            if header is None and not op._regions and not op._successors and not generic:
+            header, op_name, flat = kinds.get(op.__class__) or self._kind(op)
+            if flat and not op._regions and not op._successors:
                 # The common case, flat: one line made of cached parts.
                 results = op._results
                 if len(results) == 1 and plain:
@@ -314,13 +314,15 @@ class Printer:
         end = "".join([f" //{c}" for c in behind[:1]] + [f"\n{pad}//{c}" for c in below])
         return end if alone else end + "\n"
 
-    def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str]:
-        """The method that writes the short form of operations of this class, if any, and their quoted name."""
+    def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str, bool]:
+        """Of the class of `op`: what writes the short form, if any; the quoted name; whether a plain line may do."""
         custom = None if self._generic else getattr(op.__class__, "print_custom", None)
         if self._short and custom is None:
             assembly = assembly_of(op.__class__)
             custom = getattr(op.__class__, "print_short", None) if assembly is None else assembly.print
-        found = self._kinds[op.__class__] = (custom, quote(op.name))
+        properties = isinstance(op, UnregisteredOp) and op.__class__.properties
+        flat = custom is None and not self._generic and not properties
+        found = self._kinds[op.__class__] = (custom, quote(op.name), flat)
         return found
 
     def _write_flat(self, op: Operation, header: Any) -> None:
@@ -346,7 +348,7 @@ class Printer:
             header(op, self)
             words = ("", *region_words(op))
             for word, region in zip(words, op._regions, strict=False):
-                if not word or region._blocks:
+                if region._blocks:
                     tail.append(("text", f" {word} " if word else " "))
                     tail.append(("region", region, (indent, False)))
             tail.append(("text", location))
@@ -419,7 +421,9 @@ class Printer:
             return False
         words = region_words(op)
         further = op._regions[1:]
-        if len(further) > len(words) or not all(self._needs_no_label(r) for r in op._regions[:1]):
+        if len(further) > len(words):
+            return False
+        if not all(self._needs_no_label(r) or (not r._blocks and is_declared(op)) for r in op._regions[:1]):
             return False
         if not all(not r._blocks or self._needs_no_label(r) for r in further):
             return False
@@ -442,6 +446,11 @@ def region_words(op: Operation) -> tuple[str, ...]:
     """The words before the second region of the short form, and before those after it."""
     words: tuple[str, ...] = getattr(op.__class__, "region_words", ())
     return words
+
+
+def is_declared(op: Operation) -> bool:
+    """Whether the short form of `op` has no braces when its region has no block: that of a function."""
+    return getattr(op.__class__, "region_is_optional", False)
 
 
 def inherent_attributes(op: Operation) -> frozenset[str]:

@@ -142,7 +142,7 @@ class Spelling:
         if blobs:
             entries = ",\n".join(f'      {resource_key(k)}: "0x{v.hex().upper()}"' for k, v in blobs.items())
             text += f"\n\n{{-#\n  dialect_resources: {{\n    builtin: {{\n{entries}\n    }}\n  }}\n#-}}"
-        return "".join(self._definitions) + text
+        return "".join([*self._definitions, text]) if self._definitions else text
 
 
 def _resources(attribute: Attribute) -> Iterator[DenseResourceAttr]:
