@@ -83,7 +83,7 @@ def test_the_program_itself_is_right():
 # Each fault takes one part of a program and breaks it; it returns False where there is nothing to break.
 
 FAULTS_IN_USES = {
-    "the chain lacks a use": lambda use: unlink(use),
+    "the chain lacks a use": lambda use: unlink((use,)),
     "an operand is another value than its chain": lambda use: setattr(use, "_value", stranger()),
     "a use names another operation": lambda use: setattr(use, "_owner", UnaryOp(stranger())),
     "a use has a wrong index": lambda use: setattr(use, "index", use.index + 1),
