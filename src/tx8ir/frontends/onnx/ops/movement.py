@@ -12,6 +12,9 @@ from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 
+MOST_REPEATS = 1 << 16
+"""A tensor is repeated up to so many times on an axis: each time is an operand."""
+
 
 def _reshape(node: OnnxNode, shape: Sequence[int]) -> Value | Operation:
     """The input in a static shape; itself if that is its shape."""
@@ -147,6 +150,8 @@ def tile(node: OnnxNode) -> Converted:
         repeats = node.known_ints(1, "the list of repeats")
     if len(repeats) != source.rank or min(repeats, default=1) < 1:
         raise node.error(f"the list of repeats is {list(repeats)}; expected {source.rank} integers >= 1 for {source}")
+    if max(repeats, default=1) > MOST_REPEATS:
+        raise node.error(f"the list of repeats is {list(repeats)}; at most {MOST_REPEATS} are supported on an axis")
     out: Value | Operation = node.operand(0)
     for axis, count in enumerate(repeats):
         if count > 1:
