@@ -192,7 +192,7 @@ def erase_anyway(op):
 def erase_in_place(op):
     previous, following = op._previous, op._next
     for use in op._operands:
-        unlink(use)
+        unlink((use,))
     _tombstone(op, "the test", UNKNOWN)
     op._previous, op._next = previous, following
 
