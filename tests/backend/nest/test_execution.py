@@ -85,6 +85,16 @@ def test_rows_and_columns_of_tiles_share_their_loads() -> None:
     assert report.bytes["DDR to SPM"] == 2 * (256 * 256 * 2 + 256 * 512)  # x once for each half of the columns
 
 
+def test_the_strategy_of_a_large_product_at_an_eighth_of_its_size() -> None:
+    """What the search takes for 4096 x 4096 x 4096 on boards (docs/benchmarks/compile.md)."""
+    program = nests.product(512, 512, 512)
+    time = {"m": 2, "n": 2, "k": 32}
+    made = nests.compiled(
+        program, lambda body: Choice(by_name(body, x={"m": 4}, y={"n": 4}, time=time), 4, 1, ("x", "y"))
+    )
+    nests.check(program, made.program)
+
+
 def test_a_row_that_is_cut_in_time_is_read_twice() -> None:
     program = nests.softmax((4, 2048))
     made = nests.compiled(program, lambda body: Choice(by_name(body, x={"d0": 4}, time={"d1": 8}), 2, 2, ("",)))

@@ -8,6 +8,7 @@
     clock      the time of a pipelined program, by running it and skipping trips that repeat themselves
     price      the cycles of a choice, and a lower bound of them
     search     the cheapest choice
+    even       whether the trips of a loop are alike
     spm        where everything lies in the scratch-pads
     schedule   the choice as ops of the group, and back
     code       the instructions, with loops

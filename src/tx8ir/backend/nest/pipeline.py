@@ -122,6 +122,8 @@ class _Pipeline:
                     joints.add(trips - 1 - stage.ahead)
                 if self.edges[level]:
                     joints.add(trips + 1 - stage.ahead)
+            if stage.ahead and stage.depth > level + 1 and self.ragged[level]:
+                joints.add(trips - 2)  # from there the inner loops go on to the last trip
             if stage.only is not None and stage.only[0] == level:
                 joints.update(range(trips))
         return list(itertools.pairwise(sorted(joint for joint in joints if 0 <= joint <= trips)))

@@ -11,7 +11,7 @@ from tx8ir.backend.nest.body import NestBody, covers, fold_relayouts
 from tx8ir.backend.nest.kernels import Kernels
 from tx8ir.backend.nest.price import Plan
 from tx8ir.backend.nest.schedule import write_schedule
-from tx8ir.backend.nest.search import floor_cycles
+from tx8ir.backend.nest.search import is_large
 from tx8ir.backend.nest.solutions import Solutions
 from tx8ir.backend.nest.spm import plan_spm
 from tx8ir.backend.schedule.body import GroupBody
@@ -22,10 +22,6 @@ from tx8ir.dialects import tx8be
 from tx8ir.passes import Pass, register_pass
 
 __all__ = ["ScheduleGroups"]
-
-WORTH = 20_000
-"""Cycles that a group takes at the least to be searched here although `shard-and-split` compiles it as well: below it
-the loops save less than the search takes."""
 
 
 @register_pass
@@ -52,7 +48,7 @@ class ScheduleGroups(Pass):
     def _is_for_here(self, program: Program, group: tx8be.GroupOp) -> bool:
         memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
         target = memory.costs.target
-        if floor_cycles(NestBody.of(group, target)) >= WORTH:
+        if is_large(NestBody.of(group, target)):
             return True
         try:
             memory.best_tiling(GroupBody.of(group, target, transfers), len(region_tiles(group, target)))

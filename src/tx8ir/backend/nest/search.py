@@ -27,7 +27,7 @@ from tx8ir.core import Value
 from tx8ir.target import cost
 from tx8ir.target.chip import Engine
 
-__all__ = ["Found", "find_plan", "floor_cycles", "sharings", "strategies"]
+__all__ = ["Found", "find_plan", "floor_cycles", "is_large", "sharings", "strategies"]
 
 PATIENCE = 24
 """Strategies that are priced without finding a better one before the search ends."""
@@ -35,7 +35,7 @@ HOPELESS = 1.3
 """A strategy whose first price is so many times the best one is left."""
 SHORTEST = 500
 """Cycles that a step takes at least, about: the start-up of a transfer."""
-BUFFERS = ((2, 2), (3, 2), (2, 1), (1, 1))
+BUFFERS = ((2, 2), (3, 2), (4, 2), (2, 1), (4, 1), (1, 1))
 """(of loads, of stores), in the order in which they are tried."""
 
 
@@ -186,14 +186,15 @@ class _Search:
                 yield estimate
 
     def _estimate(self, strategy: Strategy) -> _Estimate | None:
-        """The bytes over the bandwidth of DDR and the cycles of NE and CT, of which none is less; None: no room.
+        """The bytes over the bandwidth of DDR, the cycles of NE and CT and of the kernel core; None: no room.
 
         What is loaded is taken to be shared by all tiles that read the same.
         """
         part, trips = self._step(strategy)
         slices = self.body.needs(part)
         rate, startup = self.target.profile.ddr_bytes_per_cycle, cost.dma_startup(self.target, 0)
-        room, moved, first, last = 0, 0.0, 0.0, 0.0
+        room, moved, first, last, issued = 0, 0.0, 0.0, 0.0, 0
+        tiles = strategy.columns * strategy.rows
         again = any(self._is_again(c.axis) for c in strategy.time)
         for load in self.body.loads:
             size, count, owners = self._transfer(strategy, load.y, slices.held[load.y], trips)
@@ -201,11 +202,13 @@ class _Search:
             room += size
             moved += size * visits * owners
             first = max(first, size * owners / rate)
+            issued += visits * (2 if owners < tiles else 1)  # shared: two of arm and wait, or of load and send
         for store in self.body.stores:
             size, count, owners = self._transfer(strategy, store.x, slices.held[store.x], trips)
             room += size
             moved += size * count * owners
             last = max(last, size * owners / rate)
+            issued += count
         if room > self.target.spm_allocatable_bytes:
             return None
         ne = ct = 0.0
@@ -215,9 +218,10 @@ class _Search:
                 return None
             axes = frozenset(axis for found in self.space.op_dependence[number] for axis in found)
             runs = math.prod(count for axis, count in trips.items() if axis in axes)
-            ne, ct = ne + own[0] * runs, ct + own[1] * runs
+            ne, ct, issued = ne + own[0] * runs, ct + own[1] * runs, issued + runs
         head = startup + first
-        return _Estimate(max(moved / rate, head + ne + last, head + ct + last) + startup, strategy)
+        busy = max(ne, ct, cost.issue(self.target, issued))
+        return _Estimate(max(moved / rate, head + busy + last) + startup, strategy)
 
     def _step(self, strategy: Strategy) -> tuple[Box, dict[int, int]]:
         """The part of the space that the first step of the first tile has, and the trips of each loop by its axis."""
@@ -328,6 +332,16 @@ def _trips(axis: Axis) -> list[int]:
         if count == 1 or (exact and (count & (count - 1) == 0 or count <= 8)) or count & (count - 1) == 0:
             found.append(count)
     return found
+
+
+WORTH = 20_000
+"""Cycles that a group takes at the least to be searched here although `shard-and-split` compiles it as well: below it
+the loops save less than the search takes."""
+
+
+def is_large(body: NestBody) -> bool:
+    """Whether a group takes so long that a strategy is worth the search."""
+    return floor_cycles(body) >= WORTH
 
 
 def floor_cycles(body: NestBody) -> float:

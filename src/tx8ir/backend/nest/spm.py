@@ -11,6 +11,7 @@ import attrs
 from tx8ir.backend import memory
 from tx8ir.backend.axes import GroupSlices
 from tx8ir.backend.memory import Buffer
+from tx8ir.backend.nest.even import check_even
 from tx8ir.backend.nest.kernels import Kernels, form_of
 from tx8ir.backend.nest.pipeline import Node, Repeat
 from tx8ir.backend.nest.price import Plan, Unfit, sharers
@@ -54,7 +55,12 @@ def spm_need(plan: Plan, kernels: Kernels) -> int:
 
 
 def plan_spm(plan: Plan, kernels: Kernels, allocator: Allocator = allocate) -> SpmPlan:
-    """The addresses of a plan. Raises `Unfit` where there is no room, with the bytes that are asked for."""
+    """The addresses of a plan.
+
+    Raises:
+        Unfit: there is no room, with the bytes that are asked for, or trips of a loop are not alike (`check_even`).
+    """
+    check_even(plan, kernels)
     needs, target = _Needs(plan, kernels, list(_samples(plan, few=False))), plan.nest.body.target
     buffers = needs.buffers()
     try:

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
-from tx8ir.backend.nest.body import covers
+from tx8ir.backend.nest.body import NestBody, covers
+from tx8ir.backend.nest.search import is_large
 from tx8ir.backend.nest.solutions import Solutions
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.transfer import Transfers
@@ -49,13 +50,24 @@ class GroupFuse(Pass):
             if reader is None:
                 continue
             merged = merge(group, reader)
-            if prices.of(merged) < prices.of(group) + prices.of(reader) + cost.barrier(target):
+            if _is_free(group, reader, merged, target) or prices.of(merged) < prices.of(group) + prices.of(
+                reader
+            ) + cost.barrier(target):
                 groups[groups.index(reader, position)] = merged
                 _replace(group, reader, merged, self.name)
                 self.count("merged")
             else:
                 merged.erase(by=self.name)
                 self.count("not worth it")
+
+
+def _is_free(group: tx8be.GroupOp, reader: tx8be.GroupOp, merged: tx8be.GroupOp, target: Target) -> bool:
+    """Whether one of two groups only changes a layout, and the merged one does that in its transfers."""
+    relayouts = any(
+        all(isinstance(op, (tx8be.LoadVarOp, tx8be.ChannelNormOp, tx8be.StoreVarOp, tx8be.ReturnOp)) for op in one)
+        for one in (group.body.block, reader.body.block)
+    )
+    return relayouts and covers(merged) and is_large(NestBody.of(merged, target))
 
 
 @attrs.frozen

@@ -8,9 +8,6 @@ repeats around it. What is ahead of the rest, because its engine would else be i
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-
 import attrs
 
 from tx8ir.core import (
@@ -160,16 +157,6 @@ class ScheduleOp(Op, name="tx8be.schedule", traits=(NoTerminator,)):
         cuts_of(self.strategy, self)
         verify_body(self, self.body)
 
-    def steps(self) -> Iterator[StepOp]:
-        """All steps, in the order of the text."""
-        stack = list(reversed(list(self.body.block)))
-        while stack:
-            op = stack.pop()
-            if isinstance(op, StepOp):
-                yield op
-            elif isinstance(op, RepeatOp):
-                stack.extend(reversed(list(op.body.block)))
-
 
 def verify_body(op: Op, body: Region) -> None:
     """Check that a region is one block of steps and repeats."""
@@ -200,13 +187,3 @@ def loop_trips(strategy: StrategyAttr) -> tuple[int, ...]:
     if strategy.passes == 1:
         return trips
     return (*trips[:-1], strategy.passes, *trips[-1:])
-
-
-def executions(op: Op) -> int:
-    """How often a step or repeat runs."""
-    times: list[int] = []
-    owner = op.parent_op
-    while isinstance(owner, RepeatOp):
-        times.append(owner.times)
-        owner = owner.parent_op
-    return math.prod(times)
