@@ -13,6 +13,7 @@ import attrs
 from tx8ir import transforms
 from tx8ir.backend import constants, grouping, layout, lowering, set_target
 from tx8ir.backend.codegen import generate_tx8
+from tx8ir.backend.graph import CompileError
 from tx8ir.backend.memory import allocate_ddr, allocate_spm
 from tx8ir.backend.nest import schedule_groups
 from tx8ir.backend.schedule.annotations import read_spm_bytes
@@ -176,9 +177,10 @@ def compile(
     signature = Signature.of(program)
     dynamic = [port for port in signature.inputs if DYNAMIC in port.shape]
     if dynamic:
-        raise IrError(
+        raise CompileError(
             f"input '{dynamic[0].name}' has a dynamic extent ({dynamic[0]}), and the chip runs static shapes alone: "
-            "give each extent a number before compiling"
+            "give each extent a number before compiling",
+            op=program.main,
         )
     ops_by_dialect = Counter(op.name.partition(".")[0] for op in program.module.walk())
     working = program.clone()

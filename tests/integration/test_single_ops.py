@@ -56,7 +56,7 @@ ATTRIBUTES: dict[str, dict[str, Any]] = {
 
 REASONS = (
     r"there is no lowering for this op",
-    r"has a dynamic extent; the backend compiles static shapes",
+    r"has a dynamic extent \(.*\), and the chip runs static shapes alone",
     r"tx8be\.\w+ (computes in|converts between) [\w, ]+, not \w+",
     r"element type \w+ (is not computed by the TX8|packs several elements into a byte)",
     r"has no elements, which this op is not lowered for beside operands that have",
