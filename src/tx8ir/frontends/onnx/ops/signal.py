@@ -17,9 +17,11 @@ LONGEST = 1 << 13
 """Transforms are products with matrices, up to this length."""
 
 
-def _angles(rows: int, columns: int, length: int) -> NDArray[np.float64]:
-    """2 pi r c / length, exact for large products."""
-    return 2 * np.pi * (np.outer(np.arange(rows), np.arange(columns)) % length) / length
+def _rotations(rows: int, columns: int, length: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The cosines and the sines of 2 pi r c / length, exact at the multiples of a quarter turn."""
+    quarters, rest = np.divmod(4 * (np.outer(np.arange(rows), np.arange(columns)) % length), length)
+    cos, sin = np.cos(np.pi / 2 * rest / length), np.sin(np.pi / 2 * rest / length)
+    return np.choose(quarters, (cos, -sin, -cos, sin)) + 0.0, np.choose(quarters, (sin, cos, -sin, -cos)) + 0.0
 
 
 def _along_last(node: OnnxNode, x: Value, matrix: NDArray[np.float64], role: str) -> Operation:
@@ -72,10 +74,9 @@ def _transform(
         real = pd.slice(real, axes=(last,), starts=(0,), ends=(used,)).out
         imaginary = None if imaginary is None else pd.slice(imaginary, axes=(last,), starts=(0,), ends=(used,)).out
     bins = length // 2 + 1 if onesided and not inverse else length
-    angle = _angles(used, bins, length)
-    cos, sin = np.cos(angle), np.sin(angle) * (1 if inverse else -1)
-    if inverse:
-        cos, sin = cos / length, sin / length
+    cos, sin = _rotations(used, bins, length)
+    if not inverse:
+        sin = -sin
     if inverse and onesided:  # the other half is the conjugate of this one: each counts twice but the ends
         twice = np.where((np.arange(used) == 0) | (2 * np.arange(used) == length), 1.0, 2.0)[:, None]
         cos, sin = cos * twice, sin * twice
@@ -85,6 +86,9 @@ def _transform(
     if not (inverse and onesided):
         part = _along_last(node, real, sin, "sines")
         out.append(part if imaginary is None else pd.add(part, _along_last(node, imaginary, cos, "cosines")))
+    if inverse:  # last: the sum of a bin whose factors are 0 and ±1 is rounded once
+        size = node.constant(np.asarray(length), tensor_type(real).element, "length")
+        out = [pd.divide(part, size) for part in out]
     rank = tensor_type(real).rank
     order = (*range(axis), rank - 1, *range(axis, rank - 1))
     return pd.concat([pd.unsqueeze(pd.transpose(part, perm=order), axis=(rank,)) for part in out], axis=rank)
