@@ -26,7 +26,7 @@ SAMPLE, ON_CHIP = 200, 24
 INEXACT = {
     "test_dft_inverse": "ten numbers whose exact value is 0 are 1.9e-7 in the suite, and its tolerance is 1e-7",
     "test_dft_inverse_opset19": "as above",
-    "test_attention_4d_causal_fp16": "its numbers and ours are within the tolerance of the exact ones, not of each other",
+    "test_attention_4d_causal_fp16": "both sides are within the tolerance of the exact numbers, not of each other",
     "test_attention_4d_causal_fp16_expanded": "as above",
 }
 """Tests whose expected numbers are not compared: ours are checked against exact ones, by the same tolerance."""
