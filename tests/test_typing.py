@@ -49,7 +49,7 @@ def test_right_lines_pass_and_wrong_ones_do_not(
         text = (FILES / name).read_text(encoding="utf-8")
         (tmp_path / name).write_text(text, encoding="utf-8")
         wrong |= {(name, n) for n, line in enumerate(text.splitlines(), 1) if line.endswith("# wrong")}
-    assert len(wrong) == 10
+    assert len(wrong) == 14
     assert checker(tmp_path) == wrong
 
 

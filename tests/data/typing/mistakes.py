@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from user import BlendOp, SumOp
+
 import tx8ir
+from tx8ir.core import Value
 from tx8ir.dialects import pd
 
 
@@ -17,3 +20,10 @@ def mistakes(x: tx8ir.Tensor) -> None:
     tx8ir.complie(x)  # wrong
     tx8ir.compile(x)  # wrong
     tx8ir.CompileOptions(opt_group="fuse")  # wrong
+
+
+def mistakes_of_own_operations(x: Value, y: Value) -> None:
+    BlendOp(x)  # wrong
+    BlendOp(x, "y")  # wrong
+    BlendOp(x, y, a="1")  # wrong
+    SumOp([x])  # wrong

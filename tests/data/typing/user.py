@@ -1,15 +1,37 @@
-"""A user's file: builds programs, writes a pass, runs both. Type checkers see every name and signature."""
+"""A user's file: builds programs, defines operations, writes a pass. Type checkers see every name and signature."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar, assert_type
 
 import attrs
 import numpy as np
+from numpy.typing import NDArray
 
 import tx8ir
 from tx8ir import viz
-from tx8ir.core import Builder, FunctionType, Op, Operand, Program, Result, Value, VTensorType, attribute, f32, operand, result
+from tx8ir.core import (
+    Builder,
+    Compute,
+    FunctionType,
+    InferTypes,
+    Op,
+    Operand,
+    OpResult,
+    Program,
+    Pure,
+    Result,
+    Type,
+    Value,
+    VariadicOperand,
+    VTensorType,
+    attribute,
+    f32,
+    operand,
+    result,
+    variadic_operand,
+)
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import Pass, PassManager, register_pass
@@ -47,12 +69,40 @@ def by_hand() -> Program:
     return program
 
 
-class TwiceOp(Op, name="mine.twice"):
-    """Twice x."""
+class BlendOp(Op, Compute, InferTypes, name="mine.blend", traits=(Pure,)):
+    """`a x + (1 - a) y`."""
 
     x: Operand = operand(doc="[...]")
-    times: int = attribute(default=2)
+    y: Operand = operand()
+    a: float = attribute(default=0.5)
     out: Result = result()
+
+    def infer_types(self) -> Sequence[Type]:
+        return (self.x.type,)
+
+    def compute(self, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(self.a * x + (1 - self.a) * y)
+
+
+class SumOp(Op, name="mine.sum", traits=(Pure,)):
+    """The sum of all."""
+
+    terms: VariadicOperand = variadic_operand()
+    label: str = attribute()
+    scale: float = attribute(default=1.0)
+    out: Result = result()
+
+
+def accessors(x: Value, y: Value) -> Value:
+    blended = BlendOp(x, y, a=0.25)
+    total = SumOp([blended.out, pd.relu(x)], label="total", out=x.type)
+    product = pd.matmul(pd.add(x, total.out), y, transpose_y=True)
+    assert_type(blended.x, Value)
+    assert_type(blended.out, OpResult)
+    assert_type(blended.a, float)
+    assert_type(total.terms, tuple[Value, ...])
+    assert_type(product.transpose_y, bool)
+    return product.out
 
 
 @pattern(pd.AddOp)
@@ -85,6 +135,13 @@ def main() -> None:
     executable = tx8ir.compile(by_hand(), options=tx8ir.CompileOptions(dtype="bf16"))
     assert executable.run(x)["y"].shape == outputs["y"].shape
     assert executable(x=x).shape == (8, 10)
+    square = VTensorType((3, 3), f32)
+    block = Program.empty()
+    with Builder.at_end(block.body):
+        mixed = func.FuncOp(sym_name="main", function_type=FunctionType([square, square], [square]))
+    with Builder.at_end(mixed.body.block):
+        func.ReturnOp([accessors(*mixed.body.block.args)])
+    block.verify()
     program = layer.program(x, np.ones((64, 10)))
     PassManager([AddItself()]).run(program)
     assert program["main"].sym_name == "main"
