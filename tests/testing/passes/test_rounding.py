@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tx8ir
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.target.formats import BF16, F16, F32, Format
 from tx8ir.testing import NumericGuarantee, check, draw_inputs, observe
-from tx8ir.testing.passes.rounding import rounding_allowances, ulps
+from tx8ir.testing.passes.observe import difference
+from tx8ir.testing.passes.rounding import rounding_allowances, rounding_difference, ulps
 
 THROUGH_A_VARIABLE = """
 module {
@@ -101,6 +105,24 @@ def test_a_softmax_that_overflows_is_found_on_large_inputs() -> None:
 def test_a_sum_in_another_order_keeps_values_up_to_rounding() -> None:
     assert check(tx8ir.parse(SUM), reversed_sum, guarantee=NumericGuarantee.ROUNDING).passed
     assert not check(tx8ir.parse(SUM), reversed_sum, guarantee=NumericGuarantee.BITWISE, reduce=False).passed
+
+
+NUMBERS = st.lists(
+    st.sampled_from([0.0, -0.0, 1.0, -1.0, 1e-3, 7.25, 1e8, -1e8, 3e38, -3e38, np.inf, np.nan]), min_size=4, max_size=4
+)
+
+
+@given(NUMBERS, st.sampled_from([0.0, 1e-7, -1e-6, 1e-3, 1.0, np.inf, np.nan]))
+def test_as_few_perturbed_runs_as_it_takes_say_what_all_of_them_say(numbers: list[float], off: float) -> None:
+    inputs = {"arg0": np.float32(numbers)}
+    for program in map(tx8ir.parse, (SUM, SOFTMAX)):
+        before = observe(program, inputs)
+        with np.errstate(all="ignore"):
+            results = {name: (y * np.float32(1 + off)).astype(y.dtype) for name, y in before.results.items()}
+        after = attrs.evolve(before, results=results)
+        allowed = {name: a.admits for name, a in rounding_allowances(program, before, inputs).items()}
+        expected = difference(before, after, NumericGuarantee.ROUNDING, allowed)
+        assert rounding_difference(program, before, after, inputs) == expected
 
 
 @pytest.mark.parametrize("format", [F32, F16, BF16], ids=str)

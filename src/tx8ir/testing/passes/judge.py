@@ -30,7 +30,7 @@ from tx8ir.testing.reduction.reduce import count_operations
 from .counterexample import CheckedStage, Failure, Kind
 from .coverage import MAX_EVENTS, TooManySteps
 from .observe import NumericGuarantee, Observation, ObservedProgram, difference
-from .rounding import exceeds, format_allowances, is_inside, makes_nan, rounding_allowances
+from .rounding import exceeds, format_allowances, is_inside, makes_nan, rounding_difference
 
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[Callable[[], object]], object]
@@ -140,11 +140,11 @@ class _Reference:
                     if narrower and exceeds(before, inputs, narrower, max_steps=max_steps):
                         return None  # such a pass may take it that what is computed fits
                     allowances = format_allowances(before, after, earlier, inputs, max_steps=max_steps)
+                    found = difference(earlier, later, guarantee, {name: a.admits for name, a in allowances.items()})
                 else:
-                    allowances = rounding_allowances(before, earlier, inputs, max_steps=max_steps)
+                    found = rounding_difference(before, earlier, later, inputs, guarantee, max_steps=max_steps)
             except EvaluationError:
                 return None
-            found = difference(earlier, later, guarantee, {name: a.admits for name, a in allowances.items()})
         return None if found is None else str(found)
 
 

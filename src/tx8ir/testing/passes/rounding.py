@@ -27,7 +27,7 @@ way: the program is evaluated in fp64 with all constants moved that do not fit i
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeGuard, cast
 
 import attrs
@@ -43,7 +43,7 @@ from tx8ir.rewriting.type_conversion import tensor_type
 from tx8ir.target.formats import Format
 from tx8ir.testing.chip.differential import RATIO
 
-from .observe import Observation, observe
+from .observe import Difference, NumericGuarantee, Observation, difference, observe
 
 Array: TypeAlias = NDArray[Any]
 
@@ -90,11 +90,15 @@ class Allowance:
     may_be_infinite: NDArray[np.bool_] = attrs.field(factory=lambda: np.zeros((), np.bool_))
 
     def admits(self, array: Array) -> NDArray[np.bool_]:
-        """Which numbers are near enough."""
+        """Which numbers are near enough, or not judged."""
+        return self.holds(array) | ~self.is_judged
+
+    def holds(self, array: Array) -> NDArray[np.bool_]:
+        """Which numbers are near enough, however many more perturbed runs there are: the bound only grows with them."""
         number = array.astype(np.float64)
         with np.errstate(all="ignore"):
             near = _same(number, self.exact) | (np.abs(number - self.exact) <= self.bound)
-            return near | ~self.is_judged | (np.isinf(number) & self.may_be_infinite)
+            return near | (np.isinf(number) & self.may_be_infinite)
 
 
 def rounding_allowances(
@@ -106,19 +110,50 @@ def rounding_allowances(
 
     Raises what `observe` raises.
     """
+    *_, allowances = _growing_allowances(program, before, inputs, max_steps)
+    return allowances
+
+
+def rounding_difference(
+    program: Program,
+    before: Observation,
+    after: Observation,
+    inputs: Mapping[str, Array],
+    guarantee: NumericGuarantee = NumericGuarantee.ROUNDING,
+    *,
+    max_steps: int = 10_000_000,
+) -> Difference | None:
+    """The first difference after a pass that `rounding_allowances` do not allow, or None.
+
+    It perturbs only as often as it takes to see that there is none.
+
+    Raises what `observe` raises.
+    """
+    allowances: Mapping[str, Allowance] = {}
+    for allowances in _growing_allowances(program, before, inputs, max_steps):
+        if difference(before, after, guarantee, {name: a.holds for name, a in allowances.items()}) is None:
+            return None
+    return difference(before, after, guarantee, {name: a.admits for name, a in allowances.items()})
+
+
+def _growing_allowances(
+    program: Program, before: Observation, inputs: Mapping[str, Array], max_steps: int
+) -> Iterator[dict[str, Allowance]]:
+    """The allowances of the first perturbed run, of the first two, and so on."""
 
     def exactly(computer: Computer | None) -> Mapping[str, Array]:
         variables = before.variables
         return observe(program, inputs, "f64", max_steps=max_steps, variables=variables, computer=computer).arrays()
 
     exact = exactly(None)
-    perturbed = [exactly(Perturbation(run)) for run in range(RUNS)]
-    allowances: dict[str, Allowance] = {}
-    for name, rounded in before.arrays().items():
-        allowance = _allowance(rounded, exact[name], [run[name] for run in perturbed])
-        if allowance is not None:
-            allowances[name] = allowance
-    return allowances
+    perturbed: list[Mapping[str, Array]] = []
+    for run in range(RUNS):
+        perturbed.append(exactly(Perturbation(run)))
+        found = {
+            name: _allowance(rounded, exact[name], [arrays[name] for arrays in perturbed])
+            for name, rounded in before.arrays().items()
+        }
+        yield {name: allowance for name, allowance in found.items() if allowance is not None}
 
 
 def makes_nan(program: Program, inputs: Mapping[str, Array], *, max_steps: int = 10_000_000) -> bool:
