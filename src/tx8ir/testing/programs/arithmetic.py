@@ -127,7 +127,7 @@ def select(writer: Writer) -> Sequence[Value]:
 
 def constant(writer: Writer) -> Sequence[Value]:
     """Numbers known when compiling, special ones among them."""
-    element = writer.draw(st.just(writer.features.elements[0]) | st.sampled_from(writer.features.elements))
+    element = writer.element()
     shape, flavour = writer.one_of(SHAPES), writer.one_of(FLAVOURS)
     if writer.perhaps() and element is not i1:
         return (writer.filled(shape, writer.literal(element), element),)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from hypothesis import strategies as st
-
 from tx8ir.core import DictType, ListType, RankedTensor, TensorType, Value, VTensorType, i1
 from tx8ir.dialects import builtin, pd
 
@@ -101,7 +99,7 @@ def feed(writer: Writer) -> Sequence[Value]:
     """An input read by name."""
     features = writer.features
     name = f"feed{sum(isinstance(op, pd.FeedOp) for op in writer.program.main.walk())}"
-    element = writer.draw(st.just(features.elements[0]) | st.sampled_from(features.elements))
+    element = writer.element()
     kind = TensorType if features.aliases and writer.perhaps() else VTensorType
     type_ = kind(writer.one_of(SHAPES), element)
     return writer.insert(lambda: pd.feed(feed_name=name, out=type_))

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from hypothesis import strategies as st
+from hypothesis.control import current_build_context
 
 from tx8ir.core import (
     Block,
@@ -77,6 +78,8 @@ class Writer:
         self.can_branch = isinstance(block.parent_op, func.FuncOp)
         self.in_main = True
         self._habits: dict[str, list[int]] = {}
+        # Hundreds of numbers are drawn for a program: a strategy for each would take as long as all the rest.
+        self._data = current_build_context().data
 
     def inside(self, block: Block, pool: Sequence[Value]) -> Writer:
         """A writer with the same habits for a block of a region or function inside."""
@@ -91,15 +94,15 @@ class Writer:
 
     def one_of(self, choices: Sequence[T]) -> T:
         """One of them; the first is the simplest."""
-        return self.draw(st.sampled_from(choices))
+        return choices[self.number(0, len(choices) - 1) if len(choices) > 1 else 0]
 
     def perhaps(self) -> bool:
         """True every other time; False is simpler."""
-        return self.draw(st.booleans())
+        return self._data.draw_boolean()
 
     def number(self, low: int, high: int) -> int:
         """A whole number, both ends included; the lowest is the simplest."""
-        return self.draw(st.integers(low, high))
+        return self._data.draw_integer(low, high)
 
     def by_habit(self, site: str, choices: Sequence[T], size: int = 2) -> T:
         """One of them: mostly one of the few that this program prefers at that site."""
@@ -113,7 +116,12 @@ class Writer:
 
     def newest(self, found: Sequence[T]) -> T:
         """The first of them every other time."""
-        return found[self.draw(st.just(0) | st.integers(0, len(found) - 1))]
+        return found[self.number(0, len(found) - 1) if self.number(0, 1) else 0]
+
+    def element(self) -> ScalarType:
+        """A type of elements, every other time the one that this program prefers."""
+        elements = self.features.elements
+        return self.one_of(elements) if self.number(0, 1) else elements[0]
 
     def literal(self, element: ScalarType) -> float:
         """A number that an attribute may have where the elements are of that type."""
@@ -219,7 +227,7 @@ class Writer:
             chosen = self.one_of(names)
             return chosen, weights[chosen].type
         shape = self.one_of(SHAPES)
-        element = self.draw(st.just(self.features.elements[0]) | st.sampled_from(self.features.elements))
+        element = self.element()
         name = f"w{len(weights)}"
         may_change = self.features.aliases or self.features.branches
         data = draw_array(np.random.default_rng(len(weights)), shape, element.format, "ordinary")
@@ -236,7 +244,7 @@ class Writer:
 
     def write(self, max_steps: int) -> None:
         """Draws and writes up to that many steps."""
-        for _ in range(self.draw(st.integers(0, max_steps) | st.just(max_steps) | st.just(max_steps))):
+        for _ in range(max_steps if self.number(0, 2) else self.number(0, max_steps)):
             if self.number(0, 9):  # a step that is left out is the simplest
                 self.take(self.by_habit("step", self.menu(self), 4))
 
