@@ -58,6 +58,8 @@ REASONS = (
     r"there is no lowering for this op",
     r"has a dynamic extent \(.*\), and the chip runs static shapes alone",
     r"tx8be\.\w+ (computes in|converts between) [\w, ]+, not \w+",
+    r"the vector unit computes in floating point, and fp32 may not have every result in i32",
+    r"places are found in fp32, which has not every number of i32",
     r"element type \w+ (is not computed by the TX8|packs several elements into a byte)",
     r"has no elements, which this op is not lowered for beside operands that have",
     r"the exponent is (not one number known at compile time|\S+; expected an integer from -64 to 64, or ±0\.5)",

@@ -15,6 +15,25 @@ from tx8ir.dialects import builtin, pd
 OpT = TypeVar("OpT", bound=Op)
 
 
+def lower_as(ctx: Lowering, decompose: Callable[[], Value]) -> Sequence[Value]:
+    """Lower what `decompose` writes, operations of the tensor dialect, by their own rules and in order.
+
+    The value that it gives takes the place of the one result.
+    """
+    scratch = Block()
+    with Builder.at_end(scratch):
+        result = decompose()
+    try:
+        for part in scratch:
+            if not isinstance(part, pd.FullOp | builtin.ConstantOp):
+                ctx.values.update(zip(part.results, lower(ctx, part), strict=True))
+        return [ctx.get(result)]
+    finally:
+        parts: list[Operation] = list(scratch)
+        for part in reversed(parts):
+            part.erase(by="lower-to-tx8be")
+
+
 def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], Value]], Callable[[OpT], Value]]:
     """Registers the decorated function: it writes operations of the tensor dialect, and gives the value that takes the
     place of the result. These are lowered by their own rules, in order.
@@ -23,18 +42,7 @@ def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], Value]], Callable[[O
     def register(decompose: Callable[[OpT], Value]) -> Callable[[OpT], Value]:
         @lowers(kind)
         def rule(ctx: Lowering, op: OpT) -> Sequence[Value]:
-            scratch = Block()
-            with Builder.at_end(scratch):
-                result = decompose(op)
-            try:
-                for part in scratch:
-                    if not isinstance(part, pd.FullOp | builtin.ConstantOp):
-                        ctx.values.update(zip(part.results, lower(ctx, part), strict=True))
-                return [ctx.get(result)]
-            finally:
-                parts: list[Operation] = list(scratch)
-                for part in reversed(parts):
-                    part.erase(by="lower-to-tx8be")
+            return lower_as(ctx, lambda: decompose(op))
 
         assert rule is not None
         return decompose

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from tx8ir.backend.lowering import integers
+from tx8ir.backend.lowering.composite import lower_as
 from tx8ir.backend.lowering.context import NO_LOWERING, Lowering, LoweringError, lowers, ranked_type
 from tx8ir.core import Builder, ScalarType, Value, f32, i1
 from tx8ir.dialects import pd, tx8be
@@ -102,6 +104,9 @@ def power(ctx: Lowering, x: Value, exponent: float) -> Value:
 def lower_scale(ctx: Lowering, op: pd.ScaleOp) -> Sequence[Value]:
     """One operation for each number that changes something: -0.0 + 0.0 is 0.0, and x + -0.0 is x for every float."""
     adds = op.bias != 0.0 or (ranked_type(op.x).element.is_float and math.copysign(1.0, op.bias) > 0)
+    whole = of_integers(ctx, op.x, lambda: integers.scale(op))
+    if whole is not None:
+        return whole
     steps = [(tx8be.MulOp, op.scale, op.scale != 1.0), (tx8be.AddOp, op.bias, adds)]
     value = ctx.get(op.x)
     for kind, scalar, changes in steps if op.bias_after_scale else reversed(steps):
@@ -122,6 +127,11 @@ def with_scalar(ctx: Lowering, kind: type[BinaryOp], x: Value, scalar: float) ->
 def lower_binary(ctx: Lowering, op: pd.ElementwiseBinaryOp | pd.ComparisonOp) -> Sequence[Value]:
     """The vector function that the class names, in the form that its operands have."""
     kind = tx8be.binary_of(vector_function(op))
+    whole = of_integers(
+        ctx, op.x, lambda: integers.compare(op) if isinstance(op, pd.ComparisonOp) else integers.arithmetic(op)
+    )
+    if whole is not None:
+        return whole
     if isinstance(op, pd.AddOp):
         fused = add_bias(ctx, op)
         if fused is not None:
@@ -131,6 +141,23 @@ def lower_binary(ctx: Lowering, op: pd.ElementwiseBinaryOp | pd.ComparisonOp) ->
         element = ctx.mask_format(op.x, op.y)
         return [kind(ctx.mask(op.x, shape, element), ctx.mask(op.y, shape, element)).out]
     return [binary(ctx, kind, op.x, op.y, shape)]
+
+
+def of_integers(ctx: Lowering, x: Value, decompose: Callable[[], Value | None]) -> Sequence[Value] | None:
+    """The results of an operation on integers like `x`, by what `decompose` writes; None if it is on others."""
+    if ranked_type(x).element not in integers.SIGNED:
+        return None
+
+    def write() -> Value:
+        result = decompose()
+        if result is None:
+            raise LoweringError(
+                f"the vector unit computes in floating point, and fp32 may not have every result in "
+                f"{ranked_type(x).element}"
+            )
+        return result
+
+    return lower_as(ctx, write)
 
 
 def binary(ctx: Lowering, kind: type[BinaryOp], x: Value, y: Value, shape: tuple[int, ...]) -> Value:
@@ -239,6 +266,9 @@ def lower_where(ctx: Lowering, op: pd.WhereOp) -> Sequence[Value]:
     shape, element = ctx.shape(op.out), ranked_type(op.out).element
     if element is i1:
         raise LoweringError("where chooses between bool values; write it with logical_and, logical_or and logical_not")
+    whole = of_integers(ctx, op.out, lambda: integers.where(op))
+    if whole is not None:
+        return whole
     cond = ctx.mask(op.condition, shape, element)
     scalars = [ctx.scalar(v) for v in (op.x, op.y)]
     a, b = (
