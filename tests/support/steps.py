@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -34,12 +35,15 @@ def steps(work: Work, limit: float = float("inf")) -> int:
     Raises:
         AssertionError: more than `limit`; the work stops there.
     """
-    counter, before = _Counter(limit), sys.gettrace()
+    counter, before, collects = _Counter(limit), sys.gettrace(), gc.isenabled()
+    gc.disable()  # collections come when they come, and Hypothesis runs Python code at each
     sys.settrace(counter)
     try:
         work()
     finally:
         sys.settrace(before)
+        if collects:
+            gc.enable()
     return counter.lines
 
 

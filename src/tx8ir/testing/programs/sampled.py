@@ -11,6 +11,7 @@ from tx8ir.core import (
     DYNAMIC,
     Builder,
     DenseAttr,
+    ElementwiseMappable,
     Op,
     RankedTensor,
     ScalarType,
@@ -23,6 +24,7 @@ from tx8ir.core import (
     i64,
 )
 from tx8ir.dialects import builtin, pd
+from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.dialects.samples import Operand, Sample, samples_of
 from tx8ir.testing.cases.small_scope import sampled_ops
 from tx8ir.testing.cases.small_scope.draft import clamped, fit
@@ -149,8 +151,13 @@ def _samples(op: type[Op], elements: frozenset[ScalarType], sums: bool, aliases:
 
 @functools.cache
 def _ops(elements: frozenset[ScalarType], sums: bool, aliases: bool) -> tuple[type[Op], ...]:
+    """The operations to choose from. Those that move, sum or window elements are there twice: two thirds of all are
+    element-wise, which differ in a formula only.
+    """
     copies = () if aliases else (builtin.ToTensorOp,)
-    return tuple(op for op in sampled_ops() if op not in copies and _samples(op, elements, sums, aliases))
+    ops = [op for op in sampled_ops() if op not in copies and _samples(op, elements, sums, aliases)]
+    elementwise = [op for op in ops if ElementwiseMappable in op.info.traits or issubclass(op, InplaceOp)]
+    return (*ops, *(op for op in ops if op not in elementwise))
 
 
 @functools.lru_cache(maxsize=1 << 14)

@@ -33,8 +33,10 @@ def view_choices(writer: Writer, x: Value, perms: Sequence[tuple[int, ...]] = ()
         return pd.slice(x, axes=(axis,), starts=(low,), ends=(high,), decrease_axis=dropped)
 
     def permutation() -> tuple[int, ...]:
-        if perms and not writer.number(0, 2):
+        if perms and writer.perhaps():
             return writer.one_of(perms)
+        if rank > 2 and writer.perhaps():
+            return (*range(1, rank), 0)  # not its own inverse, as most that are drawn are
         return tuple(writer.draw(st.permutations(range(rank))))
 
     def split() -> Any:
