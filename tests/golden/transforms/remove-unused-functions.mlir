@@ -23,7 +23,7 @@ module {
     %0 = "func.call"(%arg0) {callee = @ping} : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
     return %0 : !pd.vtensor<4xf32>
   }
-  func.func @offered(%arg0: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> attributes {sym_visibility = "public"} {
+  func.func public @offered(%arg0: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
     %0 = "func.call"(%arg0) {callee = @used_by_offered} : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
     return %0 : !pd.vtensor<4xf32>
   }
@@ -45,7 +45,7 @@ module {
   func.func @used_by_used(%arg0: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
     return %arg0 : !pd.vtensor<4xf32>
   }
-  func.func @offered(%arg0: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> attributes {sym_visibility = "public"} {
+  func.func public @offered(%arg0: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
     %0 = "func.call"(%arg0) {callee = @used_by_offered} : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
     return %0 : !pd.vtensor<4xf32>
   }
