@@ -39,6 +39,9 @@ CASES = {
     "three loops": Case((Cut(M, 4),), (Cut(N, 4),), (Cut(M, 2), Cut(N, 2), Cut(K, 4)), (2, 1), ("x", "y")),
     "columns": Case((Cut(M, 4),), (Cut(N, 4),), (Cut(N, 16),), (3, 2), ("x", "y")),
     "columns over the whole mesh": Case((Cut(N, 4),), (Cut(N, 4),), (Cut(M, 8),), (3, 2), ("", "")),
+    "columns over the whole mesh, rows shared": Case((Cut(N, 4),), (Cut(N, 4),), (Cut(M, 8),), (2, 2), ("", "x")),
+    "columns over the whole mesh, all shared": Case((Cut(N, 4),), (Cut(N, 4),), (Cut(M, 8),), (3, 2), ("", "xy")),
+    "many trips": Case((Cut(M, 4),), (Cut(N, 4),), (Cut(N, 64),), (2, 2), ("", "y")),
 }
 
 

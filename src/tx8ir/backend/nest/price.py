@@ -63,13 +63,14 @@ class Pricer:
         period = math.lcm(*plan.buffering.counts)
         actions: dict[int, list[Action]] = {}
         self._prepare(plan, plan.nodes, actions)
-        return Clock(self.target, self._roles(plan), period).cycles(plan.nodes, actions)
+        return Clock(self.target, self._roles(plan), len(plan.nest.parts), period).cycles(plan.nodes, actions)
 
-    def _roles(self, plan: Plan) -> int:
-        """The roles that tiles have: to load for others, one for each shared value, and only to receive."""
-        owners = [sharers(plan.nest, along) for along in plan.nest.choice.along if along]
+    def _roles(self, plan: Plan) -> list[int]:
+        """How many tiles have each role: to load for others, one for each shared value, and only to receive."""
         tiles = len(plan.nest.parts)
-        return len(owners) + (sum(tiles // sharing for sharing in owners) < tiles)
+        owners = [tiles // sharers(plan.nest, along) for along in plan.nest.choice.along if along]
+        rest = tiles - sum(owners)
+        return [*owners, rest] if rest > 0 else owners
 
     def _owner(self, plan: Plan, stage: Stage) -> int | None:
         """The role of the tiles that load for others; None where each loads its own."""
@@ -142,13 +143,10 @@ class Pricer:
         stage, load = slot.stage, self.body.loads[slot.stage.subject]
         sizes = self._bytes(load, plan, slot)
         use = (self._value(plan, stage.subject, slot),)
-        strategy = plan.nest.choice.strategy
-        tiles = strategy.columns * strategy.rows
-        owners = tiles // sharers(plan.nest, stage.along)
         startup = cost.dma_startup(self.target, 0)
         return Action(
             "load",
-            tuple(Instruction("rdma", startup, size * owners, (), use) for size in sizes),
+            tuple(Instruction("rdma", startup, size, (), use) for size in sizes),
             self._owner(plan, stage),
         )
 
@@ -156,10 +154,8 @@ class Pricer:
         store = self.body.stores[slot.stage.subject]
         sizes = self._bytes(store, plan, slot)
         use = (self._value(plan, self.body.number[store.x], slot),)
-        strategy = plan.nest.choice.strategy
-        tiles = strategy.columns * strategy.rows
         startup = cost.dma_startup(self.target, 0)
-        return Action("store", tuple(Instruction("wdma", startup, size * tiles, use, (), True) for size in sizes))
+        return Action("store", tuple(Instruction("wdma", startup, size, use, (), True) for size in sizes))
 
     def _send(self, plan: Plan, slot: Slot) -> Action:
         stage, load = slot.stage, self.body.loads[slot.stage.subject]
