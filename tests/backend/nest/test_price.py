@@ -59,7 +59,8 @@ def test_products(name: str, target: Target) -> None:
     Strategy((Cut(0, 4),), (Cut(1, 4),)),
     Strategy((Cut(0, 4),), (Cut(1, 4),), (Cut(1, 5),)),
     Strategy((Cut(1, 4),), (Cut(1, 4),)),
-], ids=["two passes", "over the mesh", "both", "over all tiles"])  # fmt: skip
+    Strategy((Cut(1, 4),), (Cut(1, 4),), (Cut(1, 8),)),
+], ids=["two passes", "over the mesh", "both", "over all tiles", "over all tiles and in time"])  # fmt: skip
 def test_softmax(cuts: Strategy) -> None:
     made = nests.compiled(nests.softmax((4, 32000)), lambda body: Choice(cuts, 2, 2, ("",)))
     assert made.cycles == pytest.approx(time_program(made.program).cycles, rel=0.05)

@@ -158,6 +158,14 @@ def test_messages_over_one_link_go_one_after_the_other() -> None:
     assert stall(apart, "link") == 0
 
 
+def test_a_send_that_waits_for_an_entry_of_the_busytable_takes_its_arm_once() -> None:
+    arm, send, wait = message(1, 0)
+    full = [rdma(4096, (0,), D), *[unary(B, C, 32)] * (TX8.profile.instructions_in_flight - 1)]
+    report = timed(arm, *full, send, wait)
+    assert report.bytes["tile to tile"] == 4096
+    assert stall(report, "issue") > 0
+
+
 def test_the_first_message_of_a_tile_costs_more_on_boards() -> None:
     target = attrs.evolve(TX8, profile=attrs.evolve(BOARD, issue_cycles=0))
     assert timed(*message(1, 0), target=target).cycles == 13_000 + 32

@@ -226,8 +226,6 @@ class Timing:
         op = item.op
         if isinstance(op, BarrierOp):
             return self._barrier(lane, item)
-        if isinstance(op, (DteSendOp, DteWaitOp)) and not self._meet(lane, item, op):
-            return False
         recent = lane.recent
         if len(recent) == recent.maxlen:
             oldest = recent[0]
@@ -237,6 +235,9 @@ class Timing:
             if oldest.end > lane.issued:
                 lane.issued = oldest.end
                 lane.gate, lane.gate_time, lane.gate_cause = oldest, oldest.end, "issue"
+        # Last of what may hold it back: a message that has been taken is not there when the lane tries again.
+        if isinstance(op, (DteSendOp, DteWaitOp)) and not self._meet(lane, item, op):
+            return False
         lane.issued += self._target.profile.issue_cycles
         if item.engine is None:
             lane.issued += item.cycles_on(lane.tile)
