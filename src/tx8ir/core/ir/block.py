@@ -132,17 +132,7 @@ class Block(Displayable):
     def append(self, op: Operation) -> Operation:
         """Put a detached operation at the end. Raises IrError when it is in a block, or this block is inside it."""
         self._check_insert(op)
-        last = self._last
-        op._parent = self
-        op._previous = last
-        if last is None:
-            self._first = op
-        else:
-            last._next = op
-            if self._order_valid:
-                op._order = last._order + _ORDER_GAP
-        self._last = op
-        self._count += 1
+        append_unchecked(self, op)
         return op
 
     def extend(self, ops: Iterable[Operation]) -> None:
@@ -290,6 +280,21 @@ class Block(Displayable):
 
     def __repr__(self) -> str:
         return f"<Block with {len(self._args)} arguments and {self._count} operations>"
+
+
+def append_unchecked(block: Block, op: Operation) -> None:
+    """Put an operation at the end that is known to be detached, and not to be around the block."""
+    last = block._last
+    op._parent = block
+    op._previous = last
+    if last is None:
+        block._first = op
+    else:
+        last._next = op
+        if block._order_valid:
+            op._order = last._order + _ORDER_GAP
+    block._last = op
+    block._count += 1
 
 
 def require_block(given: object, what: str) -> None:

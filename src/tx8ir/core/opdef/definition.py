@@ -1,7 +1,5 @@
 """What an op class declares: its fields by kind, their codecs, and what in an operation breaks the declaration."""
 
-# Reads the slots of operations directly.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import sys
@@ -14,6 +12,7 @@ from tx8ir.core.attrs.types import Type, i32
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation
+from tx8ir.core.ir.readers import declared_parts
 
 from .fields import (
     MISSING,
@@ -79,9 +78,9 @@ class OpDef:
     def operand_range(self, op: Operation, field: ValueField) -> tuple[int, int]:
         """The half-open range of operand indices that `field` stands for in `op`."""
         position = self.operands.index(cast(Any, field))
-        count = len(op._operands)
+        count = len(op.op_operands)
         if self.uses_segments:
-            sizes = op._attributes.get(SEGMENTS)
+            sizes = op.attributes.get(SEGMENTS)
             if isinstance(sizes, DenseArrayAttr) and len(sizes.value) == len(self.operands):
                 start = sum(sizes.value[:position])
                 return start, start + sizes.value[position]
@@ -94,7 +93,7 @@ class OpDef:
     def result_range(self, op: Operation, field: ValueField) -> tuple[int, int]:
         """The half-open range of result indices that `field` stands for in `op`."""
         position = self.results.index(cast(Any, field))
-        extra = len(op._results) - len(self.results) + 1
+        extra = len(op.results) - len(self.results) + 1
         start = sum(1 if f.count == "one" else extra for f in self.results[:position])
         return start, start + (1 if field.count == "one" else extra)
 
@@ -104,14 +103,7 @@ def declared_faults(d: OpDef, op: Operation) -> list[str]:
 
     Depends on types, attributes and counts alone, so a combination that was found right is remembered per class.
     """
-    key = (
-        op._attributes,
-        len(op._regions),
-        len(op._successors),
-        len(op._operands),
-        *[use._value._type for use in op._operands],
-        *[r._type for r in op._results],
-    )
+    key = declared_parts(op)
     if key in d.verified:
         return _NO_FAULTS
     faults = [
@@ -119,10 +111,10 @@ def declared_faults(d: OpDef, op: Operation) -> list[str]:
         *_value_faults(d, op, d.results, [r.type for r in op.results], "result"),
         *_attribute_faults(d, op),
     ]
-    if len(op._regions) != len(d.regions):
-        faults.append(f"has {len(op._regions)} regions, expected {len(d.regions)}")
-    if len(op._successors) != len(d.successors):
-        faults.append(f"has {len(op._successors)} successors, expected {len(d.successors)}")
+    if len(op.regions) != len(d.regions):
+        faults.append(f"has {len(op.regions)} regions, expected {len(d.regions)}")
+    if len(op.successors) != len(d.successors):
+        faults.append(f"has {len(op.successors)} successors, expected {len(d.successors)}")
     if faults:
         return faults
     for hook in op.info.verify_hooks:
@@ -147,7 +139,7 @@ def _value_faults(d: OpDef, op: Operation, fields: Sequence[ValueField], types: 
         wanted = f"{least}" if most == least else f"{least} to {most}" if most is not None else f"at least {least}"
         return [f"has {len(types)} {kind}s, expected {wanted}"]
     if kind == "operand" and d.uses_segments:
-        sizes = op._attributes.get(SEGMENTS)
+        sizes = op.attributes.get(SEGMENTS)
         if (
             not isinstance(sizes, DenseArrayAttr)
             or sizes.type is not i32
@@ -172,7 +164,7 @@ def _value_faults(d: OpDef, op: Operation, fields: Sequence[ValueField], types: 
 def _attribute_faults(d: OpDef, op: Operation) -> list[str]:
     faults: list[str] = []
     for f in d.attributes:
-        found = op._attributes.get(f.key)
+        found = op.attributes.get(f.key)
         codec, optional = d.codecs[f.name]
         if found is None:
             if f.default is MISSING and not optional:
@@ -187,7 +179,7 @@ def _inference_faults(op: Operation) -> list[str]:
         inferred = tuple(cast(InferTypes, op).infer_types())
     except IrError as error:
         return [error.message]
-    given = tuple(r._type for r in op._results)
+    given = tuple(r.type for r in op.results)
     if inferred != given:
         return [f"result types are ({', '.join(map(str, given))}), its operands give ({', '.join(map(str, inferred))})"]
     return []

@@ -1,7 +1,5 @@
 """`Op`, the base of defined operations: a class body of fields becomes a constructor, accessors and an `OpInfo`."""
 
-# Accessors read the slots of operations directly.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -10,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, dataclass_transform
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.interfaces import Interface, require_implemented
 from tx8ir.core.ir.operation import Operation, OpInfo
+from tx8ir.core.ir.readers import attribute_reader, operand_reader, result_reader
 from tx8ir.core.ir.traits import Trait
 from tx8ir.core.location import at_location, caller_location
 
@@ -55,30 +54,30 @@ def _accessor(definition: OpDef, field: Field) -> property:
         return _attribute_accessor(definition, field)
     if isinstance(field, RegionField):
         index = definition.regions.index(field)
-        return property(lambda op: op._regions[index], doc=field.doc)
+        return property(lambda op: op.regions[index], doc=field.doc)
     if isinstance(field, SuccessorField):
         index = definition.successors.index(field)
-        return property(lambda op: op._successors[index], doc=field.doc)
+        return property(lambda op: op.successors[index], doc=field.doc)
     field = cast(ValueField, field)
     if isinstance(field, (Result, VariadicResult)):
         position = definition.results.index(field)
         if all(f.count == "one" for f in definition.results[:position]) and field.count == "one":
-            return property(lambda op: op._results[position], doc=field.doc)
+            return property(result_reader(position), doc=field.doc)
 
         def read_results(op: Operation) -> Any:
             start, end = definition.result_range(op, field)
-            return op._results[start] if field.count == "one" else op._results[start:end]
+            return op.results[start] if field.count == "one" else op.results[start:end]
 
         return property(read_results, doc=field.doc)
     position = definition.operands.index(cast(Any, field))
     if all(f.count == "one" for f in definition.operands[: position + 1]):
-        return property(lambda op: op._operands[position]._value, doc=field.doc)
+        return property(operand_reader(position), doc=field.doc)
 
     def read_operands(op: Operation) -> Any:
         start, end = definition.operand_range(op, field)
         if field.count == "many":
-            return tuple([use._value for use in op._operands[start:end]])
-        return op._operands[start]._value if start < end else None
+            return op.operands[start:end]
+        return op.operands[start] if start < end else None
 
     return property(read_operands, doc=field.doc)
 
@@ -86,13 +85,7 @@ def _accessor(definition: OpDef, field: Field) -> property:
 def _attribute_accessor(definition: OpDef, field: AttributeField) -> property:
     key, default = field.key, None if field.default is MISSING else field.default
     # A field annotated with an attribute class reads as the attribute itself, not as its value.
-    whole = "Attr" in str(field.annotation).rsplit(".", 1)[-1]
-
-    def read(op: Operation) -> Any:
-        found = op._attributes.get(key)
-        if found is None:
-            return default
-        return found if whole else found.value
+    is_whole = "Attr" in str(field.annotation).rsplit(".", 1)[-1]
 
     def write(op: Operation, value: Any) -> None:
         codec, optional = definition.codecs[field.name]
@@ -105,7 +98,7 @@ def _attribute_accessor(definition: OpDef, field: AttributeField) -> property:
             raise IrError(f"attribute {key} of {op.name}: {error}", op) from error
         op.set_attribute(key, encoded)
 
-    return property(read, write, doc=field.doc)
+    return property(attribute_reader(key, default, is_whole=is_whole), write, doc=field.doc)
 
 
 class OpMeta(type):

@@ -1,7 +1,5 @@
 """Reading operations. Iterative, so that only memory limits nesting; lines in the printed form go fast."""
 
-# The parser links what it makes directly.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 import re
@@ -12,7 +10,7 @@ from tx8ir.core.attrs.lexer import BLOCK_NAME, INTEGER, KEY, VALUE_NAME, Source,
 from tx8ir.core.attrs.types import FunctionType, Type
 from tx8ir.core.context import IrContext, UnregisteredOp, default_context
 from tx8ir.core.errors import IrError, ParseError
-from tx8ir.core.ir.block import Block, Region
+from tx8ir.core.ir.block import Block, Region, append_unchecked
 from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.traits import IsolatedFromAbove
 from tx8ir.core.ir.value import Value
@@ -138,7 +136,7 @@ class Parser(AttributeParser):
                     at = 0
                     for operand_name in names:
                         value = scope_values.get(operand_name[1:])
-                        if value is None or value.__class__ is tuple or value._type is not types[at]:
+                        if value is None or value.__class__ is tuple or value.type is not types[at]:
                             offset = match.start(4) + sum(len(n) + 2 for n in names[:at])
                             value = self._use(operand_name[1:], offset, types[at])
                         operands.append(value)
@@ -162,20 +160,12 @@ class Parser(AttributeParser):
                 op = create_unchecked(cls, operands, results, attributes, (), (), location)
                 if marks is not None:
                     marks.append(Mark(start, match.end(), op))
-                last = block._last  # pyright: ignore[reportOptionalMemberAccess]  (match is None without a block)
-                op._parent = block
-                op._previous = last
-                if last is None:
-                    block._first = op  # pyright: ignore[reportOptionalMemberAccess]
-                else:
-                    last._next = op
-                block._last = op  # pyright: ignore[reportOptionalMemberAccess]
-                block._count += 1  # pyright: ignore[reportOptionalMemberAccess]
+                append_unchecked(block, op)  # pyright: ignore[reportArgumentType]  (match is None without a block)
                 if name is not None:
                     if count is None and unshadowed and name not in scope_values and not self._scope.forward:
-                        scope_values[name] = op._results[0]
+                        scope_values[name] = op.results[0]
                     else:
-                        self._define(name, match.start(1) - 1, op._results)
+                        self._define(name, match.start(1) - 1, op.results)
                 self.pos = match.end()
                 continue
             char = self.peek()
@@ -193,8 +183,8 @@ class Parser(AttributeParser):
             elif char and char in "#!{" and not self._frames:
                 self._top_level_definition(char)
                 continue
-            elif char == "l" and block is not None and block._last is not None and text.startswith("loc(", self.pos):
-                self._read_location(block._last, None)  # on a line of its own
+            elif char == "l" and block is not None and block.last_op is not None and text.startswith("loc(", self.pos):
+                self._read_location(block.last_op, None)  # on a line of its own
             else:
                 block = self._operation(block)
             unshadowed = not self._frames or self._frames[-1].outer_scope is not None
@@ -295,7 +285,7 @@ class Parser(AttributeParser):
             key = f"{stem}#{index}"
             waiting = self._scope.forward.get(key)
             if waiting is None:
-                placeholder = Block((type,))._args[0]
+                placeholder = Block((type,)).args[0]
                 self._scope.forward[key] = (placeholder, offset, name)
                 return placeholder
             found = waiting[0]
@@ -307,8 +297,8 @@ class Parser(AttributeParser):
             found = found[index]
         elif index:
             self.fail(f"%{stem} has one result, so no %{name}", offset)
-        if found._type is not type:
-            self.fail(f"%{name} is {found._type}, used here as {type}", offset)
+        if found.type is not type:
+            self.fail(f"%{name} is {found.type}, used here as {type}", offset)
         return found
 
     def _define(self, name: str, offset: int, values: tuple[Any, ...]) -> None:
@@ -321,8 +311,8 @@ class Parser(AttributeParser):
             if waiting is not None:
                 if len(values) > 1 and "#" not in waiting[2]:
                     self.fail(f"%{name} names {len(values)} results; say which, as in %{name}#0", waiting[1])
-                if waiting[0]._type is not value._type:
-                    self.fail(f"%{name} is {value._type}, used before as {waiting[0]._type}", offset)
+                if waiting[0].type is not value.type:
+                    self.fail(f"%{name} is {value.type}, used before as {waiting[0].type}", offset)
                 waiting[0].replace_all_uses_with(value)
         scope.values[name] = values[0] if len(values) == 1 else values
         if self._frames and self._frames[-1].outer_scope is None:
@@ -553,7 +543,7 @@ class Parser(AttributeParser):
         frame.regions[-1].append(block)
         if self.accept("("):
             while not self.accept(")"):
-                if block._args:
+                if block.args:
                     self.expect(",", "between block arguments")
                 name, at, type, location = self.argument()
                 self._define(name, at, (block.add_argument(type, location),))

@@ -6,8 +6,6 @@ A choice between patterns is a generator function, which gives the slots that ea
 over it.
 """
 
-# Matching reads the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
@@ -193,7 +191,7 @@ def _orders(env: Env, swap: Swap) -> Iterable[Env]:
     for order in ((0, 1), (1, 0)):
         other = env.copy()
         for slot, index in zip(swap.values, order, strict=True):
-            other.slots[slot] = op._operands[index]._value
+            other.slots[slot] = op.operands[index]
             other.paths[slot] = (*env.paths[swap.op], index)
         yield other
 

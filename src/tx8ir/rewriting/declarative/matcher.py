@@ -5,8 +5,6 @@ The steps read slots and fill slots: `o0` is the root operation, `o1`, … those
 `c0`, … numbers and constants, `a0`, … attributes.
 """
 
-# Matching reads the slots of values and operations.
-# pyright: reportPrivateUsage=false
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
@@ -265,7 +263,7 @@ class Matcher:
             [f"if len({slot}._operands) {'<' if node.any_more else '!='} {count}: FAIL"],
             lambda env: (
                 None
-                if (n := len(env.slots[slot]._operands)) == count or (node.any_more and n > count)
+                if (n := len(env.slots[slot].op_operands)) == count or (node.any_more and n > count)
                 else MatchFailure(env.slots[slot], env.paths[slot], "operands", f"{at_least}{count}", str(n))
             ),
         )
@@ -290,7 +288,7 @@ class Matcher:
 
     def _operand(self, op: str, index: int, value: str) -> None:
         def fill(env: Env) -> None:
-            env.slots[value] = env.slots[op]._operands[index]._value
+            env.slots[value] = env.slots[op].operands[index]
             env.paths[value] = (*env.paths[op], index)
 
         self._check([f"{value} = {op}._operands[{index}]._value"], fill)
@@ -436,7 +434,7 @@ class Matcher:
         def read(operation: Operation) -> Any:
             if declared:
                 return getattr(operation, key)
-            found = operation._attributes.get(key)
+            found = operation.attributes.get(key)
             return None if found is None else getattr(found, "value", found)
 
         slot = first = self._new("a")
