@@ -9,34 +9,24 @@ are development, and others have to be drawn up in their place.
 
 from __future__ import annotations
 
+import importlib
 from typing import Final
 
-from . import (
-    branches,
-    calls,
-    comparisons,
-    elementwise,
-    held_out,
-    integers,
-    linear,
-    loops,
-    norms,
-    parameters,
-    reductions,
-    shapes,
-    storage,
-    types,
-    windows,
-)
-from .mutant import Half, Mutant
+from .mutant import Area, Half, Mutant
 
-_DEVELOPMENT: Final = (
-    elementwise, integers, comparisons, types, shapes, reductions, windows, norms, linear, loops, branches, calls,
-    storage, parameters,
+_AREAS: Final = (
+    "elementwise", "integers", "comparisons", "types", "shapes", "reductions", "windows", "norms", "linear", "loops",
+    "branches", "calls", "storage", "parameters",
 )  # fmt: skip
-_AREAS: Final = (*(module.AREA for module in _DEVELOPMENT), *held_out.AREAS)
+"""The modules of each half."""
 
-MUTANTS: Final[tuple[Mutant, ...]] = tuple(mutant for area in _AREAS for mutant in area.mutants)
+
+def _mutants_of(package: str) -> tuple[Mutant, ...]:
+    areas: list[Area] = [importlib.import_module(f"{package}.{area}").AREA for area in _AREAS]
+    return tuple(mutant for area in areas for mutant in area.mutants)
+
+
+MUTANTS: Final = (*_mutants_of("support.mutants"), *_mutants_of("support.mutants.held_out"))
 
 
 def half(which: Half) -> tuple[Mutant, ...]:
