@@ -3,8 +3,9 @@
     PYTHONPATH=tests python -m support.onnx_suite --device CPU --match resize --failures
 
 A test is *refused* by a documented error of import, compilation or run, *wrong* when outputs differ by more than the
-suite's tolerance, and has *crashed* with any other exception. What never ran an operation on the device, because all
-of it was known on import, counts as passed and is listed as *folded*.
+suite's tolerance, and has *crashed* with any other exception, also one that the import took for a malformed model.
+What never ran an operation on the device, because all of it was known on import, counts as passed and is listed as
+*folded*.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from onnx.backend.test.loader import load_model_tests
 from onnx.backend.test.runner import Runner
 
 from tx8ir.core import IrError
+from tx8ir.frontends.onnx import OnnxImportError
 from tx8ir.frontends.onnx.backend import PreparedModel, prepare
 
 KINDS = ("node", "simple", "pytorch-converted", "pytorch-operator")
@@ -120,12 +122,18 @@ def run_case(case: SuiteCase, device: str) -> SuiteResult:
         lines = [line for line in str(error).splitlines() if line.strip()]
         return SuiteResult(case.name, "wrong", " | ".join(lines[:5]))
     except IrError as error:
-        return SuiteResult(case.name, "refused", error.message)
+        return SuiteResult(case.name, "crashed" if is_unforeseen(error) else "refused", error.message)
     except Exception as error:
         kind = type(error)
         refused = kind.__module__.startswith("tx8ir.") and kind.__name__ in ("InputError", "RangeError", "SimError")
         return SuiteResult(case.name, "refused" if refused else "crashed", f"{kind.__name__}: {error}")
     return SuiteResult(case.name, "passed", folded=_is_folded(prepared))
+
+
+def is_unforeseen(error: IrError) -> bool:
+    """Whether an exception of Python's own in a converter is behind a refusal: a fault of the converter's."""
+    cause = error.__cause__
+    return isinstance(error, OnnxImportError) and cause is not None and type(cause).__module__ == "builtins"
 
 
 def _compare(case: SuiteCase, expected: Sequence[Any], outputs: Sequence[Any]) -> None:

@@ -466,3 +466,18 @@ def test_a_damaged_file_is_imported_or_refused(sound, position, value, cut):
     content[position % len(content)] = value
     with contextlib.suppress(OnnxImportError):
         load(bytes(content[:cut])).verify()
+
+
+def test_an_operator_whose_body_onnx_cannot_write_is_refused_by_name(monkeypatch):
+    def failing(*_):
+        raise RuntimeError("Error parsing node: expected character = not found")
+
+    monkeypatch.setattr("tx8ir.frontends.onnx.importer.schema_body", failing)
+    error = refusal(model(node("Bernoulli")))
+    assert error.node == "the node"
+    assert "onnx cannot write this operator's body for the node: Error parsing node" in error.message
+
+
+def test_what_has_to_be_one_number_is_refused_by_role():
+    error = refusal(model(node("CumSum", "x", "axes"), initializers={"axes": ints(0, 1)}))
+    assert "the axis (input 1) must be one number, found shape [2]" in error.message

@@ -390,7 +390,11 @@ class GraphImporter:
         if schema is not None:
             node.check_signature(schema)
         if converter is None or not converter.first <= version <= converter.last:
-            body = None if schema is None else schema_body(schema, proto, opset, [_proto_of(e.found) for e in entries])
+            try:
+                types = [_proto_of(entry.found) for entry in entries]
+                body = None if schema is None else schema_body(schema, proto, opset, types)
+            except RuntimeError as error:  # bodies are text to onnx, with the node's names in it as they are
+                raise node.error(f"onnx cannot write this operator's body for the node: {error}") from error
             if body is not None:
                 return self._call(proto, body, entries, schema)
             if self._opaque and converter is None:

@@ -172,6 +172,13 @@ class OnnxNode:
             raise self.unknown(index, role)
         return array
 
+    def known_scalar(self, index: int, role: str) -> NDArray[Any]:
+        """Return input `index`, one number that must be known on import, as an array of rank 0."""
+        array = self.known(index, role)
+        if array.size != 1:
+            raise self.error(f"{role} (input {index}) must be one number, found shape {list(array.shape)}")
+        return array.reshape(())
+
     def unknown(self, index: int, role: str) -> OnnxImportError:
         """Return the error to raise because input `index` is not known on import; `role` says what it is."""
         needs = self.entry(index).roots

@@ -50,7 +50,7 @@ def identity(node: OnnxNode) -> Converted:
 def dropout(node: OnnxNode) -> Converted:
     """The input itself, for inference drops nothing, and a mask that says so: truth values from version 10 on."""
     if node.has(2) and bool(node.known(2, "training_mode").any()):
-        ratio = float(node.known(1, "the ratio").reshape(())) if node.has(1) else 0.5
+        ratio = float(node.known_scalar(1, "the ratio")) if node.has(1) else 0.5
         if ratio:
             raise node.error("training_mode is true; only inference, or a ratio of 0, is supported")
     if node.num_outputs < 2:

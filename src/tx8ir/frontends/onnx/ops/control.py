@@ -19,7 +19,7 @@ LONGEST = 1 << 16
 @converter("If", first=1, last=25, attributes=("else_branch", "then_branch"))
 def if_(node: OnnxNode) -> Converted:
     """The branch that the condition chooses."""
-    chosen = bool(node.known(0, "the condition").reshape(()))
+    chosen = bool(node.known_scalar(0, "the condition"))
     branch = node.subgraph("then_branch" if chosen else "else_branch")
     return [entry.found for entry in node.graph.import_graph(node.proto, branch, [])]
 
@@ -28,8 +28,8 @@ def if_(node: OnnxNode) -> Converted:
 def loop(node: OnnxNode) -> Converted:
     """A body again and again: as often as the trip count says, and while the condition holds."""
     body = node.subgraph("body")
-    trips = int(node.known(0, "the trip count").reshape(())) if node.has(0) else None
-    going = bool(node.known(1, "the condition").reshape(())) if node.has(1) else True
+    trips = int(node.known_scalar(0, "the trip count")) if node.has(0) else None
+    going = bool(node.known_scalar(1, "the condition")) if node.has(1) else True
     carried = [node.entry(index) for index in range(2, node.num_inputs)]
     scanned: list[list[Entry]] = [[] for _ in range(len(body.output) - 1 - len(carried))]
     step = 0

@@ -144,7 +144,7 @@ def tile(node: OnnxNode) -> Converted:
     """The tensor repeated along each axis."""
     source = node.type_of(0)
     if node.version < 6:
-        count, axis = (int(node.known(index, what).reshape(())) for index, what in ((1, "tiles"), (2, "the axis")))
+        count, axis = (int(node.known_scalar(index, what)) for index, what in ((1, "tiles"), (2, "the axis")))
         repeats = tuple(count if place == axis else 1 for place in range(source.rank))
     else:
         repeats = node.known_ints(1, "the list of repeats")

@@ -90,7 +90,7 @@ def trilu(node: OnnxNode) -> Converted:
     type_ = node.type_of(0)
     if type_.rank < 2:
         raise node.error(f"the input is {type_}; expected matrices")
-    k = int(node.known(1, "the diagonal").reshape(())) if node.has(1) else 0
+    k = int(node.known_scalar(1, "the diagonal")) if node.has(1) else 0
     rows, columns = type_.shape[-2:]
     k = min(max(k, -rows), columns)
     lower = np.tri(rows, columns, k - 1 if node.bool("upper", True) else k, dtype=np.bool_)
@@ -119,9 +119,7 @@ MOST = 1 << 28
 def range_(node: OnnxNode) -> Converted:
     """The numbers from a start, in steps, to before a limit."""
     element = node.type_of(0).element
-    start, limit, delta = (
-        node.known(i, f"the {what}").reshape(()) for i, what in enumerate(("start", "limit", "step"))
-    )
+    start, limit, delta = (node.known_scalar(i, f"the {what}") for i, what in enumerate(("start", "limit", "step")))
     if delta == 0:
         raise node.error("the step is 0")
     if element.is_float:

@@ -80,6 +80,11 @@ class _Recurrent:
     def __init__(self, node: OnnxNode, activations: Sequence[str]) -> None:
         self.node = node
         self.element = node.type_of(0).element
+        if node.type_of(0).rank != 3 or node.type_of(1).rank != 3 or node.type_of(2).rank != 3:
+            raise node.error(
+                f"the input is {node.type_of(0)}, and the weights are {node.type_of(1)} and {node.type_of(2)}; "
+                "expected rank 3 of each"
+            )
         self.batch_first = node.version >= 14 and node.bool("layout", False)
         x = node.operand(0)
         self.x = pd.transpose(x, perm=(1, 0, 2)).out if self.batch_first else x

@@ -133,7 +133,7 @@ def _spatial(node: OnnxNode) -> tuple[int, ...]:
 def _cumulative(operator: str, first: int, last: int, build: type[pd.CumsumOp | pd.CumprodOp]) -> None:
     @converter(operator, first=first, last=last, attributes=("exclusive", "reverse"))
     def convert(node: OnnxNode) -> Converted:
-        axis = node.axes((int(node.known(1, "the axis").reshape(())),), node.type_of(0).rank, "the axis")[0]
+        axis = node.axes((int(node.known_scalar(1, "the axis")),), node.type_of(0).rank, "the axis")[0]
         exclusive, reverse = node.bool("exclusive", False), node.bool("reverse", False)
         return build(node.operand(0), axis=axis, exclusive=exclusive, reverse=reverse)
 

@@ -33,7 +33,7 @@ def sequence_construct(node: OnnxNode) -> Converted:
 
 def _position(node: OnnxNode, index: int, length: int, last: int) -> int:
     """Input `index`, a place in a sequence: negative ones count from the end."""
-    position = int(node.known(index, "the position").reshape(()))
+    position = int(node.known_scalar(index, "the position"))
     if not -length <= position <= last:
         raise node.error(f"the position is {position}; expected {-length} to {last} for {length} parts")
     return position + length if position < 0 else position

@@ -35,7 +35,7 @@ def dft(node: OnnxNode) -> Converted:
     if node.version < 20:
         axis = node.axis("axis", type_.rank, 1)
     else:
-        given = int(node.known(2, "the axis").reshape(())) if node.has(2) else -2
+        given = int(node.known_scalar(2, "the axis")) if node.has(2) else -2
         axis = node.axes((given,), type_.rank, "the axis")[0]
     inverse, onesided = node.bool("inverse", False), node.bool("onesided", False)
     extent, parts = type_.shape[axis], type_.shape[-1]
@@ -43,7 +43,7 @@ def dft(node: OnnxNode) -> Converted:
         raise node.error(f"the input is {type_} and the axis {axis}; expected [..., 1] or [..., 2] and an axis before")
     length = 2 * (extent - 1) if inverse and onesided else extent
     if node.has(1):
-        length = int(node.known(1, "the length").reshape(()))
+        length = int(node.known_scalar(1, "the length"))
     real, imaginary = _parts(node.operand(0), axis)
     return _transform(node, real, imaginary, axis, length, inverse=inverse, onesided=onesided)
 
@@ -98,8 +98,8 @@ def _transform(
 def stft(node: OnnxNode) -> Converted:
     """The Fourier transforms of windows over a signal [batch, length, parts]: [batch, frames, bins, 2]."""
     type_ = node.type_of(0)
-    step = int(node.known(1, "the frame step").reshape(()))
-    length = int(node.known(3, "the frame length").reshape(())) if node.has(3) else (
+    step = int(node.known_scalar(1, "the frame step"))
+    length = int(node.known_scalar(3, "the frame length")) if node.has(3) else (
         node.type_of(2).shape[0] if node.has(2) else type_.shape[1]
     )  # fmt: skip
     if step < 1 or not 1 <= length <= type_.shape[1]:
@@ -118,7 +118,7 @@ def _window(operator: str, a0: float, a1: float, a2: float) -> None:
 
     @converter(operator, first=17, last=17, attributes=("output_datatype", "periodic"))
     def convert(node: OnnxNode) -> Converted:
-        size = int(node.known(0, "the size").reshape(()))
+        size = int(node.known_scalar(0, "the size"))
         element = element_of(node.int("output_datatype", 1))
         turn = 2 * np.pi * np.arange(size) / (size if node.bool("periodic", True) else max(size - 1, 1))
         numbers = a0 - a1 * np.cos(turn) + a2 * np.cos(2 * turn)
@@ -136,7 +136,7 @@ _window("BlackmanWindow", 0.42, 0.5, 0.08)
 def mel_weight_matrix(node: OnnxNode) -> Converted:
     """Triangles over the bins of a spectrum, equally wide on the mel scale: [bins, bands]."""
     roles = ("the number of bands", "the transform's length", "the sample rate", "the lower edge", "the upper edge")
-    bands, length, rate, lower, upper = (float(node.known(i, role).reshape(())) for i, role in enumerate(roles))
+    bands, length, rate, lower, upper = (float(node.known_scalar(i, role)) for i, role in enumerate(roles))
     element = element_of(node.int("output_datatype", 1))
     low, high = (2595 * math.log10(1 + edge / 700) for edge in (lower, upper))
     count = int(bands) + 2
