@@ -55,6 +55,9 @@ class Valued(Attribute):
     def value(self) -> Any:
         return self._value
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._value,)  # a class that takes more says so
+
     def _make_text(self) -> str:
         raise NotImplementedError
 
@@ -104,9 +107,6 @@ class BoolAttr(Valued):
         if not isinstance(value, (bool, np.bool_)):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise TypeError(f"expected a bool, not {value!r}")
         return intern(cls, cls._interned, bool(value), bool(value))
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return BoolAttr, (self._value,)
 
     def _make_text(self) -> str:
         return "true" if self._value else "false"
@@ -242,9 +242,6 @@ class StrAttr(Valued):
             found = intern(cls, cls._interned, value, value)
         return found
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return StrAttr, (self._value,)
-
     def _make_text(self) -> str:
         return quote(self._value)
 
@@ -258,9 +255,6 @@ class SymbolRefAttr(Valued):
     def __new__(cls, value: str) -> SymbolRefAttr:
         StrAttr(value)
         return intern(cls, cls._interned, value, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return SymbolRefAttr, (self._value,)
 
     def _make_text(self) -> str:
         return symbol_text(self._value)
@@ -281,9 +275,6 @@ class TypeAttr(Valued):
         if not isinstance(value, Type):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
             raise TypeError(f"expected a Type, not {value!r}")
         return intern(cls, cls._interned, value, value)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TypeAttr, (self._value,)
 
     @property
     def depth(self) -> int:

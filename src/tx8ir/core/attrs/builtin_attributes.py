@@ -30,9 +30,6 @@ class NestedSymbolRefAttr(Valued):
             raise ValueError(f"a nested symbol reference has two names or more, not {list(key)}")
         return intern(cls, cls._interned, key, key)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return NestedSymbolRefAttr, (self._value,)
-
     def _make_text(self) -> str:
         return "::".join(map(symbol_text, self._value))
 
