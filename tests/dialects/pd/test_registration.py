@@ -15,14 +15,14 @@ from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.target import vector_functions
 
 
-@pytest.mark.parametrize("package", [pd, tx8be], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [pd, tx8, tx8be], ids=lambda package: package.__name__)
 def test_the_stub_of_a_dialect_is_current(package: ModuleType) -> None:
     assert package.__file__ is not None
     written = Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
     assert written == stub(package), f"run `python -m tx8ir.core.opdef.stubs {package.__name__}`"
 
 
-@pytest.mark.parametrize("package", [pd, tx8be], ids=lambda package: package.__name__)
+@pytest.mark.parametrize("package", [pd, tx8, tx8be], ids=lambda package: package.__name__)
 def test_a_package_offers_each_operation_under_both_names(package: ModuleType) -> None:
     for name, op_class in package.DIALECT.ops.items():
         assert getattr(package, op_class.__name__) is op_class

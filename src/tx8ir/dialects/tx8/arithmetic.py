@@ -174,6 +174,3 @@ class BinaryVuVLoopOp(BinaryVuVOp, name="tx8.binary_vuv_loop"):
             self._vector("unit", self.unit, self.full_unit_count),
             self._result(self.full_count),
         )
-
-
-OPS = (UnaryOp, BinaryVVOp, BinaryVSOp, BinaryVuVOp, BinaryVuVLoopOp)

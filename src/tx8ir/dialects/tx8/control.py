@@ -51,5 +51,4 @@ def instructions_of(ops: Iterator[Operation]) -> Iterator[Instruction]:
             yield from instructions_of(iter(op.body.block))
 
 
-OPS = (BarrierOp, LoopOp)
 ATTRIBUTES = (Follow,)

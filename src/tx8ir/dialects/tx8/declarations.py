@@ -183,6 +183,3 @@ def _check_ports(ports: list[PortOp], segments: list[SegmentOp]) -> None:
                 f"expected {' or '.join(allowed)}",
                 port,
             )
-
-
-OPS = (ProgramOp, SegmentOp, InputOp, ConstantOp, OutputOp)

@@ -178,6 +178,3 @@ class TdmaOp(Instruction, name="tx8.tdma"):
             spm_access("src", self.src, self.segment_bytes, walk=loops(self.iterations, self.src_strides)),
             spm_access("dst", self.dst, self.segment_bytes, walk=loops(self.iterations, self.dst_strides), writes=True),
         )
-
-
-OPS = (RdmaOp, WdmaOp, RdmaGatherOp, WdmaScatterOp, TdmaOp)

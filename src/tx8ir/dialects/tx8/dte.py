@@ -159,6 +159,3 @@ class DteStoreOp(Instruction, name="tx8.dte_store"):
             spm_access("src", self.src, self.nbytes),
             Access("ddr", MemorySpace.DDR, True, self.ddr, self.nbytes),
         )
-
-
-OPS = (DteArmOp, DteSendOp, DteWaitOp, DteStoreOp)

@@ -317,9 +317,3 @@ class TdmaReshapeOp(Instruction, name="tx8.tdma_reshape"):
             tensor_access("src", self.src, shape4(self.src_shape), self.format, self.src_layout),
             tensor_access("dst", self.dst, shape4(self.dst_shape), self.format, self.dst_layout, writes=True),
         )
-
-
-OPS = (
-    *(MirrorOp, TransposeOp, RotateOp, Nchw2NhwcOp, Nhwc2NchwOp),
-    *(ConcatOp, PadOp, Img2ColOp, MaskGatherOp, TdmaReshapeOp),
-)

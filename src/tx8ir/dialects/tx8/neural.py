@@ -256,5 +256,4 @@ class ConvOp(NeuralOp, name="tx8.conv"):
         )
 
 
-OPS = (GemmOp, ConvOp)
 ATTRIBUTES = (Requantize,)

@@ -247,9 +247,3 @@ class BilinearOp(Instruction, name="tx8.bilinear"):
             aligned_access("src", self.src, shape4(self.shape), self.format),
             aligned_access("dst", self.dst, self.out_shape, self.format, writes=True),
         )
-
-
-OPS = (
-    *(BitLogicOp, Bit2FpOp, CountOp, ArgOp),
-    *(Lut16Op, Lut32Op, RandGenOp, ElemMaskOp, BilinearOp),
-)

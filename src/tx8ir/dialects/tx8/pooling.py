@@ -68,6 +68,3 @@ class UnpoolOp(Instruction, name="tx8.unpool"):
             aligned_access("index", self.index, shape, "i32"),
             aligned_access("dst", self.dst, self.out_shape, self.format, writes=True),
         )
-
-
-OPS = (PoolIndexOp, UnpoolOp)

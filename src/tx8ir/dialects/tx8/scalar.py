@@ -108,6 +108,3 @@ class CsrWriteOp(ScalarOp, name="tx8.csr_write"):
 
     def effects(self) -> tuple[Access, ...]:
         return (spm_access("src", self.src, 4, format="ui32"),)
-
-
-OPS = (ScalarMoveOp, ScalarAddOp, CsrReadOp, CsrWriteOp)

@@ -298,6 +298,3 @@ class MemsetOp(Instruction, name="tx8.memset"):
 
     def effects(self) -> tuple[Access, ...]:
         return (spm_access("dst", self.dst, self.count * format_bytes(self.format), writes=True, format=self.format),)
-
-
-OPS = (ReduceOp, PoolOp, ChannelNormOp, MaskMoveOp, ConvertOp, MemsetOp)
