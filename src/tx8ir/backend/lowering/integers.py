@@ -126,6 +126,9 @@ def arithmetic(op: pd.ElementwiseBinaryOp) -> Value | None:
     if isinstance(op, pd.MultiplyOp) and element is i16:
         return _product(op.x, op.y)
     if max(x, y, _bound_of(op, x, y)) > _EXACT:
+        if isinstance(op, pd.MaximumOp | pd.MinimumOp):
+            first = pd.greater_than(op.x, op.y) if isinstance(op, pd.MaximumOp) else pd.less_than(op.x, op.y)
+            return _chosen(first.out, op.x, op.y)
         return None
     return _wrapped(type(op)(single(op.x), single(op.y)), element)
 
@@ -155,10 +158,27 @@ def scale(op: pd.ScaleOp) -> Value | None:
 
 
 def where(op: pd.WhereOp) -> Value | None:
-    """The choice in fp32; None where it may not have the numbers."""
+    """The choice in fp32; where it may not have the numbers, see `_chosen`."""
     if max(bound(op.x), bound(op.y)) > _EXACT:
-        return None
+        return _chosen(op.condition, op.x, op.y)
     return pd.cast(pd.where(op.condition, single(op.x), single(op.y)), dtype=ranked_type(op.out).element).out
+
+
+def _chosen(condition: Value, x: Value, y: Value) -> Value | None:
+    """`x` where the condition holds, else `y`, of any numbers: looked up in a table of both, whose places fp32 has.
+
+    None for a larger table.
+    """
+    shape = np.broadcast_shapes(*(ranked_type(value).shape for value in (condition, x, y)))
+    count = math.prod(shape)
+    if 2 * count > _EXACT:
+        return None
+    flat = [pd.reshape(pd.expand(value, shape=shape), shape=(count,)).out for value in (x, y)]
+    own = np.arange(count).reshape(shape)
+    place = pd.where(pd.expand(condition, shape=shape), _constant(own), _constant(own + count))
+    table = pd.concat(flat, axis=0)
+    found = pd.gather(table, pd.cast(pd.reshape(place, shape=(count,)), dtype=i32), axis=0)
+    return pd.reshape(found, shape=shape).out
 
 
 # -- places -----------------------------------------------------------------------------------------------------------

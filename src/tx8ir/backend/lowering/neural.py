@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tx8ir.backend.lowering.composite import lower_as
 from tx8ir.backend.lowering.context import Lowering, LoweringError, lowers, ranked_type
 from tx8ir.core import ScalarType, Value, i8, i32
 from tx8ir.dialects import pd, tx8be
@@ -162,12 +163,14 @@ def lower_fused_conv(ctx: Lowering, op: pd.FusedConv2dAddActOp) -> Sequence[Valu
 
 @lowers(pd.BatchNormOp)
 def lower_batch_norm(ctx: Lowering, op: pd.BatchNormOp) -> Sequence[Value]:
-    """`y = x * a + b` with a = scale / sqrt(variance + epsilon) and b = bias - mean * a, computed here in fp64."""
+    """`y = x * a + b` with a = scale / sqrt(variance + epsilon) and b = bias - mean * a, computed here in fp64; of
+    statistics that are computed themselves, (x - mean) * a + bias.
+    """
     if op.channel_axis != len(ctx.shape(op.x)) - 1:
         raise LoweringError(f"data is {op.data_format}; expected NHWC: run nhwc")
     statistics = [v for v in (op.mean, op.variance, op.scale, op.bias) if v is not None]
     if not all(ctx.is_constant(v) for v in statistics):
-        raise LoweringError("mean, variance, scale and bias are not all immutable parameters")
+        return lower_as(ctx, lambda: _normalized(op))
     mean, variance = ctx.array(op.mean).astype(np.float64), ctx.array(op.variance).astype(np.float64)
     factor = 1 / np.sqrt(variance + op.epsilon)
     factor = factor if op.scale is None else factor * ctx.array(op.scale).astype(np.float64)
@@ -176,3 +179,11 @@ def lower_batch_norm(ctx: Lowering, op: pd.BatchNormOp) -> Sequence[Value]:
     element = ranked_type(op.x).element
     scaled = tx8be.MulOp(ctx.get(op.x), ctx.new_constant("batch_norm.scale", factor, element))
     return [tx8be.AddOp(scaled.out, ctx.new_constant("batch_norm.offset", offset, element)).out]
+
+
+def _normalized(op: pd.BatchNormOp) -> Value:
+    factor = pd.rsqrt(pd.scale(op.variance, bias=op.epsilon)).out
+    if op.scale is not None:
+        factor = pd.multiply(factor, op.scale).out
+    out = pd.multiply(pd.subtract(op.x, op.mean), factor).out
+    return out if op.bias is None else pd.add(out, op.bias).out

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tx8ir.backend.lowering.composite import lowers_as
 from tx8ir.backend.lowering.context import Lowering, LoweringError, lowers, ranked_type
-from tx8ir.core import Operation, ScalarType, Value
+from tx8ir.core import Operation, ScalarType, Value, bf16, f16, f32
 from tx8ir.dialects import pd, tx8be
 from tx8ir.dialects.tx8be import ReduceFunction
 
@@ -18,6 +19,9 @@ FUNCTIONS: dict[type[Operation], ReduceFunction] = {
     pd.MaxOp: ReduceFunction.MAX,
     pd.MinOp: ReduceFunction.MIN,
 }
+
+MOST_FACTORS = 64
+"""Of a product over axes: each is an operation."""
 
 
 @lowers(*FUNCTIONS)
@@ -50,6 +54,28 @@ def lower_reduction(ctx: Lowering, op: pd.SumOp) -> Sequence[Value]:
 
 def _reduce(x: Value, function: ReduceFunction, axes: tuple[int, ...]) -> Value:
     return tx8be.ReduceOp(x, function=function, axes=axes).y
+
+
+@lowers_as(pd.ProdOp)
+def lower_product(op: pd.ProdOp) -> Value:
+    """One factor after the other, the interpreter's order: in another one, other products would overflow on the way."""
+    kind = ranked_type(op.x)
+    if kind.element not in (f32, f16, bf16):
+        raise LoweringError(f"products of {kind.element} may need more bits than fp32 has")
+    kept = [axis for axis in range(kind.rank) if axis not in op.axes]
+    rows, count = (math.prod(kind.shape[axis] for axis in axes) for axes in (kept, op.axes))
+    moved = pd.transpose(op.x, perm=(*op.axes, *kept)).out if kind.rank else op.x
+    x = pd.reshape(moved, shape=(count, rows)).out
+    if count > MOST_FACTORS:
+        raise LoweringError(f"a product of {count} factors; expected up to {MOST_FACTORS}")
+    product = _row(x, 0)
+    for index in range(1, count):
+        product = pd.multiply(product, _row(x, index)).out
+    return pd.reshape(product, shape=ranked_type(op.out).shape).out
+
+
+def _row(x: Value, index: int) -> Value:
+    return pd.slice(x, axes=(0,), starts=(index,), ends=(index + 1,)).out
 
 
 @lowers(pd.Pool2dOp)
