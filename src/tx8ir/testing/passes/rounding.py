@@ -1,12 +1,11 @@
 """How far results may be off after a pass that may round otherwise: measured by perturbing each rounding.
 
 A pass that keeps `NumericGuarantee.ROUNDING` may sum in another order, or round more seldom or more often. How much
-that changes
-depends on the program and on the numbers: a sum of cancelling terms loses all digits, one of like terms none. Monte
-Carlo arithmetic measures it (Parker 1997; Denis, de Oliveira Castro and Petit, ARITH 2016): the program is evaluated
-in fp64 a few times, and each operation that rounds has its operands and its results moved by one unit in the last place
-of its format, up or down at random. With x* the exact result, evaluated in fp64, x the result of the program before the
-pass, and y those of the perturbed runs, a result x' after the pass may be off by
+that changes depends on the program and on the numbers: a sum of cancelling terms loses all digits, one of like terms
+none. Monte Carlo arithmetic measures it (Parker 1997; Denis, de Oliveira Castro and Petit, ARITH 2016): the program is
+evaluated in fp64 a few times, and each operation that rounds has its operands and its results moved by one unit in the
+last place of its format, up or down at random. With x* the exact result, evaluated in fp64, x the result of the program
+before the pass, and y those of the perturbed runs, a result x' after the pass may be off by
 
     |x' - x*|  <=  3 |x - x*|  +  4 max |y - x*|  +  4 ulp(x*)
 
@@ -19,8 +18,7 @@ inf - inf. What is infinite or 0 in fp64 only because fp64 ends there is no exac
 other number of that end instead (`Perturbation`), so that they disagree about all that comes of it.
 
 A pass that keeps `NumericGuarantee.FORMATS` may store constants in other formats. How much that changes is measured in
-the same
-way: the program is evaluated in fp64 with all constants moved that do not fit into the new formats
+the same way: the program is evaluated in fp64 with all constants moved that do not fit into the new formats
 (`format_allowances`).
 """
 

@@ -59,8 +59,7 @@ def prove(
         rule: a declarative rule or another pattern; or a pass, pipeline or function of a program, with `program=`.
         program: what to apply it to, of element-wise operations; without one, small programs that the rule fits.
         guarantee: what it is to keep; by default what the pass guarantees, BITWISE for a pattern. Of ROUNDING only
-        what is
-            exact can be proved or refuted, of NO_NANS only proved.
+            what is exact can be proved or refuted, of NO_NANS only proved.
         element_types: of the programs that are made.
         roundings: rounding modes; the first is the one that `Proof.status` is about.
         methods: by default both, where z3 is installed.
