@@ -69,6 +69,11 @@ def test_all_pairs(element: ScalarType) -> None:
         small = pd.full(shape=(), value=100, dtype=element).out
         results += [op(a, small).out for op in COMPARISONS]
         results += [op(a, b).out for op in (ARITHMETIC if element is not i32 else (pd.maximum, pd.minimum))]
+        results += (
+            []
+            if element is i32
+            else [pd.scale(a, scale=-100.0, bias=99.0, bias_after_scale=order).out for order in (True, False)]
+        )
         results.append(pd.where(pd.less_than(a, b), a, b).out)
         results.append(pd.where(pd.less_than(a, b), small, b).out)
         return results

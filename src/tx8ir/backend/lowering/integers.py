@@ -144,17 +144,18 @@ def _product(x: Value, y: Value) -> Value:
 
 
 def scale(op: pd.ScaleOp) -> Value | None:
-    """The sum scale * x + bias of whole numbers; None where fp32 may not have it, or it may not fit the type."""
+    """The low bits of scale * x + bias, of whole numbers that the type has; None where fp32 may not have the sum."""
     element = ranked_type(op.out).element
-    if not (float(op.scale).is_integer() and float(op.bias).is_integer()):
-        return None
     x = bound(op.x)
     factor, added = abs(op.scale), abs(op.bias)
-    result = factor * x + added if op.bias_after_scale else factor * (x + added)
-    if max(x, result) >= min(_EXACT, _NARROW.get(element, _EXACT)):
+    if not (float(op.scale).is_integer() and float(op.bias).is_integer()):
         return None
-    out = pd.scale(single(op.x), scale=op.scale, bias=op.bias, bias_after_scale=op.bias_after_scale)
-    return pd.cast(out, dtype=element).out
+    if max(factor, added) >= _NARROW.get(element, _EXACT):
+        return None
+    result = factor * x + added if op.bias_after_scale else factor * (x + added)
+    if max(x, result) > _EXACT:
+        return None
+    return _wrapped(pd.scale(single(op.x), scale=op.scale, bias=op.bias, bias_after_scale=op.bias_after_scale), element)
 
 
 def where(op: pd.WhereOp) -> Value | None:
