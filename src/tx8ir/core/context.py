@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from .attrs.structured import StructAttr, enum_attr_name
+from .attrs.structured import FlagsAttr, StructAttr, enum_attr_name
 from .attrs.types import Type
 from .errors import IrError
 from .ir.operation import Operation, OpInfo
@@ -33,7 +33,8 @@ class Dialect:
     Args:
         name: the prefix.
         ops: op classes named `name.…`.
-        attributes: enumerations (`@enum_attr`) and structured attributes (`@struct_attr`) named `name.…`.
+        attributes: enumerations (`@enum_attr`), structured attributes (`@struct_attr`) and sets of flags (`FlagsAttr`)
+            named `name.…`.
         types: mnemonic to a function that reads what follows `!name.mnemonic` with the parser it is given (`expect`,
             `require`, `type`, …) and returns the type. The type's own text must be what the function reads.
     """
@@ -42,7 +43,7 @@ class Dialect:
         self,
         name: str,
         ops: Iterable[type[Operation]] = (),
-        attributes: Iterable[type[enum.Enum | StructAttr]] = (),
+        attributes: Iterable[type[enum.Enum | StructAttr | FlagsAttr]] = (),
         types: Mapping[str, TypeReader] | None = None,
     ) -> None:
         self.name = name
@@ -52,7 +53,7 @@ class Dialect:
         for op_class in ops:
             self.add(op_class)
         for attribute in attributes:
-            full = attribute.attr_name if issubclass(attribute, StructAttr) else enum_attr_name(attribute)
+            full = attribute.attr_name if issubclass(attribute, (StructAttr, FlagsAttr)) else enum_attr_name(attribute)
             self._check_prefix(full)
             self.attributes[full.split(".", 1)[1]] = attribute
 

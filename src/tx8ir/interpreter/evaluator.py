@@ -30,6 +30,7 @@ from tx8ir.core import (
     ViewLike,
     WeightStore,
 )
+from tx8ir.core.attrs.builtin_types import array_type
 from tx8ir.dialects import func, pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store, store_native
@@ -429,9 +430,10 @@ def _signature(takes: Mapping[str, Type]) -> str:
 
 
 def _tensor(name: str, type_: Type) -> RankedTensor:
-    if not isinstance(type_, RankedTensor):
-        raise EvaluationError(f"{name!r} has type {type_}; `main` takes and gives tensors")
-    return type_
+    found = array_type(type_)
+    if found is None:
+        raise EvaluationError(f"{name!r} has type {type_}; `main` takes and gives tensors and numbers")
+    return found
 
 
 def _is_inside(request: Enter, op: Operation) -> bool:
@@ -476,12 +478,13 @@ def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
         if not isinstance(type_, TensorType) or not fits_shape(value.shape, type_):
             raise EvaluationError(f"gives a tensor of shape {list(value.shape)} where its result is declared {type_}")
         return value
-    if isinstance(type_, RankedTensor):
+    held = array_type(type_)
+    if held is not None:
         array = np.asarray(value)
-        if not fits_shape(array.shape, type_):
+        if not fits_shape(array.shape, held):
             raise EvaluationError(f"computes shape {list(array.shape)} where its result is declared {type_}")
         # NumPy adds in the order of memory, so an operation is given elements in one order wherever they come from.
-        rounded = np.asarray(round_result(array, type_.element, precision), order="C")
+        rounded = np.asarray(round_result(array, held.element, precision), order="C")
         return Storage(rounded).whole() if isinstance(type_, TensorType) else rounded
     if isinstance(type_, (TupleType, ListType)):
         if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(type_):
@@ -521,8 +524,8 @@ def evaluate_operation(
     compute = op.interface(Compute)
     if compute is None:
         raise EvaluationError(f"{op.name} cannot be evaluated: it has no Compute", op)
-    types = [value.type for value in (*op.operands, *op.results)]
-    elements = [t.element for t in types if isinstance(t, RankedTensor)]
+    types = [array_type(value.type) for value in (*op.operands, *op.results)]
+    elements = [t.element for t in types if t is not None]
     if len(elements) != len(types):
         raise EvaluationError(f"{op.name} has an operand or a result that is not a tensor", op)
     loaded = [load(array, element, precision) for array, element in zip(operands, elements, strict=False)]

@@ -34,8 +34,8 @@ def precision_of(given: PrecisionLike) -> Precision:
 
 RuntimeValue: TypeAlias = Union[NDArray[Any], TensorRef, "tuple[RuntimeValue, ...]", "dict[str, RuntimeValue]", None]
 """What a value stands for while it is evaluated: an array in the working precision for a `vtensor`, never changed in
-place; a `TensorRef` for a `tensor`, which others may write; a tuple of values for a `TupleType` or `ListType`, a
-dictionary for a `DictType`, None for a `NoneType`."""
+place, one of rank 0 for a number (`i32`, `index`); a `TensorRef` for a `tensor`, which others may write; a tuple of
+values for a `TupleType` or `ListType`, a dictionary for a `DictType`, None for a `NoneType`."""
 
 
 @attrs.frozen

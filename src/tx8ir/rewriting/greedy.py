@@ -23,6 +23,7 @@ from tx8ir.core import (
     Value,
     detached,
 )
+from tx8ir.core.ir.interfaces import ConstantMaterialization
 from tx8ir.core.ir.operation import ErasedOperation
 from tx8ir.core.ir.use_lists import is_unused
 from tx8ir.dialects import builtin
@@ -236,10 +237,15 @@ def fold_operation(op: Operation) -> Value | Attribute | None:
     return folded
 
 
-def materialize_constant(attribute: Attribute, type_: Type) -> Operation | None:
-    """A detached `builtin.constant` of that type, or None when there is none: not dense, or a `tensor`, which has
-    storage.
+def materialize_constant(attribute: Attribute, type_: Type, op: Operation | None = None) -> Operation | None:
+    """A detached constant of that type: what `op` itself makes, else a `builtin.constant`.
+
+    None when there is none: not dense, or a `tensor`, which has storage.
     """
+    model = None if op is None else op.interface(ConstantMaterialization)
+    made = None if model is None else model.materialize(attribute, type_)
+    if made is not None:
+        return made
     if not isinstance(attribute, DenseAttr) or not isinstance(type_, RankedTensor) or type_.__class__ is TensorType:
         return None
     if attribute.type is not type_:
@@ -254,7 +260,7 @@ def _fold(op: Operation, rewriter: Rewriter) -> bool:
     if isinstance(folded, Value):
         rewriter.replace(op, folded)
     else:
-        constant = materialize_constant(folded, op.results[0].type)
+        constant = materialize_constant(folded, op.results[0].type, op)
         if constant is None:
             return False
         rewriter.insert_before(constant, op)

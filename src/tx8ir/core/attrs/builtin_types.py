@@ -14,7 +14,7 @@ import numpy as np
 
 from tx8ir.core.errors import InvalidTypeError
 
-from .types import DYNAMIC, NESTING_LIMIT, RankedTensor, ScalarType, Singleton, Type, VTensorType
+from .types import DYNAMIC, NESTING_LIMIT, RankedTensor, ScalarType, Singleton, Type, VTensorType, i64
 
 if TYPE_CHECKING:
     from .attributes import Attribute
@@ -347,6 +347,22 @@ def with_element(type: Type, element: Type) -> Type:
     if isinstance(type, MemRefType):
         return MemRefType(type.shape, element, type.layout, type.memory_space)
     return element
+
+
+def array_type(type: Type) -> RankedTensor | None:
+    """The tensor that holds what a value of the type is: a scalar has rank 0, an index 64 bits.
+
+    None for a type that is no number or of none that the machine has, of unknown rank, or a memref.
+    """
+    if isinstance(type, RankedTensor):
+        return type
+    if isinstance(type, MemRefType) or (isinstance(type, VectorType) and any(type.scalable)):
+        return None
+    element = element_of(type)
+    if isinstance(element, IndexType):
+        element = i64
+    shape = type.shape if isinstance(type, ShapedType) else ()
+    return VTensorType(shape, element) if isinstance(element, ScalarType) and shape is not None else None
 
 
 def static_shape(type: Type) -> tuple[int, ...] | None:

@@ -35,11 +35,19 @@ class Codec:
         expected: what to say when something else is given.
         encode: Python value to attribute; raises TypeError, ValueError or OverflowError.
         accepts: whether an attribute that was read from text or set by hand is of the right kind.
+        attribute_class: the class of attributes that the annotation is, or None when it is something else.
     """
 
-    __slots__ = ("accepts", "encode", "expected")
+    __slots__ = ("accepts", "attribute_class", "encode", "expected")
 
-    def __init__(self, expected: str, encode: Callable[[Any], Attribute], accepts: Callable[[Attribute], bool]) -> None:
+    def __init__(
+        self,
+        expected: str,
+        encode: Callable[[Any], Attribute],
+        accepts: Callable[[Attribute], bool],
+        attribute_class: type[Attribute] | None = None,
+    ) -> None:
+        self.attribute_class = attribute_class
         self.expected = expected
         self.encode = encode
         self.accepts = accepts
@@ -171,4 +179,4 @@ def _attribute_codec(cls: type[Attribute]) -> Codec:
             raise TypeError(f"expected a {cls.__name__}, not {value!r}")
         return attribute
 
-    return Codec(f"a {cls.__name__}", encode, lambda a: isinstance(a, cls))
+    return Codec(f"a {cls.__name__}", encode, lambda a: isinstance(a, cls), cls)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, cast
 
 from .attributes import CONVERSIONS, Attribute, DictAttr, Valued, intern
@@ -138,6 +138,47 @@ def _split_name(name: str) -> tuple[str, str]:
     if not dialect or not mnemonic:
         raise ValueError(f"an attribute is named 'dialect.mnemonic', not {name!r}")
     return dialect, mnemonic
+
+
+class FlagsAttr(Valued):
+    """Base of sets of flags: `#arith.overflow<nsw, nuw>`. `value` is a tuple of names, in the order of the class.
+
+    A subclass has an `attr_name` ("dialect.mnemonic") and `flags`; `words` are names for several flags or none.
+
+    Args:
+        flags: names, or one name.
+
+    Raises:
+        ValueError: a name that is no flag.
+    """
+
+    __slots__ = ()
+    attr_name: ClassVar[str] = ""
+    flags: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[Mapping[str, tuple[str, ...]]] = {"none": ()}
+    _interned: ClassVar[dict[tuple[type, tuple[str, ...]], Any]] = {}
+
+    def __new__(cls, flags: str | Iterable[str] = ()) -> Self:
+        given: set[str] = set()
+        for flag in (flags,) if isinstance(flags, str) else flags:
+            if flag not in cls.words and flag not in cls.flags:
+                known = ", ".join((*cls.words, *cls.flags))
+                raise ValueError(f"#{cls.attr_name} has no flag {flag!r}; its flags are: {known}")
+            given.update(cls.words.get(flag, (flag,)))
+        kept = tuple(flag for flag in cls.flags if flag in given)
+        return intern(cls, cls._interned, (cls, kept), kept)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._value,)
+
+    @property
+    def parameters(self) -> str:
+        """The flags in angle brackets."""
+        word = next((word for word, flags in self.words.items() if flags == self._value), None)
+        return f"<{', '.join(self._value) if word is None else word}>"
+
+    def _make_text(self) -> str:
+        return f"#{self.attr_name}{self.parameters}"
 
 
 class OpaqueAttr(Valued):

@@ -146,6 +146,17 @@ class Fold(Interface):
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
 
+class ConstantMaterialization(Interface):
+    """An operation that folds to constants of its own dialect, where others fold to `builtin.constant`."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def materialize(self, constant: Attribute, type: Type) -> Operation | None:
+        """A detached operation with that constant as its result, or None when there is none."""
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
 class ConditionallySpeculatable(Interface):
     """A `Pure` operation whose evaluation may end in an error: it must not run where the program would not run it."""
 

@@ -8,11 +8,15 @@ A format is a sequence of
 - a literal in backticks: a word or punctuation;
 - `$name`: an operand, several operands, an attribute or a successor of the class, by the name of its field;
 - `type($name)`: the types of operands or results; `implied-type($name, i1)`: ` : T` unless the type is i1;
+- `shared-type($x, $y, …)`: the one type of single operands and results;
 - `functional-type($inputs, $outputs)`: `(T, …) -> T`;
+- `one-of($name, eq, ne, …)`: an attribute that is the number of a word, from 0, by that word;
 - `attr-dict`, once: the attributes that nothing else in the format says;
 - `( … $name^ … )?`: only where the operands or the attribute marked with `^` are there.
 
-A result whose type is not written has the type that all operands and results share (`SameOperandsAndResultType`).
+A result whose type is not written has the type that all operands and results share (`SameOperandsAndResultType`), or
+is inferred. An attribute with a default that a group is there for is written where it differs; flags are written
+`<a, b>`, a unit not at all.
 The generic form is always read too, and written when the format does not say all.
 """
 
@@ -23,17 +27,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import attrs
 
-from tx8ir.core.attrs.attributes import DictAttr, StrAttr
-from tx8ir.core.attrs.types import ScalarType, Type
+from tx8ir.core.attrs.attributes import Attribute, DictAttr, IntAttr, StrAttr, UnitAttr
+from tx8ir.core.attrs.lexer import IDENTIFIER
+from tx8ir.core.attrs.structured import FlagsAttr
+from tx8ir.core.attrs.types import NoneType, ScalarType, Type, i64
+from tx8ir.core.errors import IrError
 from tx8ir.core.ir.block import Block
-from tx8ir.core.ir.operation import Operation, create_unchecked
+from tx8ir.core.ir.interfaces import InferTypes
+from tx8ir.core.ir.operation import Operation, create_unchecked, discard
 from tx8ir.core.ir.traits import SameOperandsAndResultType
 from tx8ir.core.opdef.definition import SEGMENTS, OpDef, segment_sizes
-from tx8ir.core.opdef.fields import AttributeField, Field, SuccessorField, ValueField
+from tx8ir.core.opdef.fields import MISSING, AttributeField, Field, SuccessorField, ValueField
 
 from .custom_format import CustomFormat
 
@@ -63,6 +71,17 @@ class TypeOf:
 
 
 @attrs.frozen
+class SharedType:
+    fields: tuple[ValueField, ...]
+
+
+@attrs.frozen
+class OneOf:
+    field: AttributeField
+    words: tuple[str, ...]
+
+
+@attrs.frozen
 class FunctionalType:
     inputs: ValueField
     outputs: ValueField
@@ -79,7 +98,7 @@ class Group:
     anchor: Field
 
 
-Element: TypeAlias = Literal | Variable | TypeOf | FunctionalType | AttributeDict | Group
+Element: TypeAlias = Literal | Variable | TypeOf | SharedType | OneOf | FunctionalType | AttributeDict | Group
 
 
 @attrs.define
@@ -112,6 +131,16 @@ class Assembly:
             raise TypeError(f"the assembly format of {self._op_class.name} names ${name}, which is no field of it")
         return found
 
+    def fits(self, op: Operation) -> bool:
+        """Whether the format can say what attributes `op` has, verified or not."""
+        return all(_sayable(element, op) for element in self.elements)
+
+    def _default(self, field: Field) -> Attribute | None:
+        """What an attribute is where the group that it is the anchor of is left out; None: it is absent."""
+        if not isinstance(field, AttributeField) or field.default is MISSING or field.default is None:
+            return None
+        return self._definition.codecs[field.name][0].encode(field.default)
+
     # -- writing --------------------------------------------------------------------------------------------------
 
     def print(self, op: Operation, printer: Printer) -> None:
@@ -126,6 +155,7 @@ class Assembly:
                 or (literal and text[0] in _TIGHT_BEFORE)
                 or (after_literal and before[-1:] in _TIGHT_AFTER)
                 or (literal and text == "(" and not after_literal)
+                or (not literal and text[0] == "<" and after_literal)
             )
             out += text if tight else f" {text}"
         printer.write(out)
@@ -144,7 +174,7 @@ class Assembly:
 
     def _present(self, field: Field, op: Operation) -> bool:
         if isinstance(field, AttributeField):
-            return field.key in op.attributes
+            return op.attributes.get(field.key) is not self._default(field)
         assert isinstance(field, ValueField)
         return bool(self._values(field, op))
 
@@ -162,6 +192,11 @@ class Assembly:
             if element.implied is not None:
                 return "" if types == [element.implied] else f": {printer.type(types[0])}"
             return ", ".join(map(printer.type, types))
+        if isinstance(element, SharedType):
+            return printer.type(self._values(element.fields[0], op)[0].type)
+        if isinstance(element, OneOf):
+            number: int = op.attributes[element.field.key].value
+            return element.words[number]
         if isinstance(element, FunctionalType):
             inputs, outputs = (tuple(v.type for v in self._values(f, op)) for f in (element.inputs, element.outputs))
             return printer.signature(inputs, outputs)
@@ -174,7 +209,10 @@ class Assembly:
         if isinstance(field, SuccessorField):
             return printer.block(op.successors[self._definition.successors.index(field)])
         assert isinstance(field, AttributeField)
-        return printer.attribute(op.attributes[field.key])
+        found = op.attributes[field.key]
+        if isinstance(found, UnitAttr):  # the word before it says all
+            return ""
+        return found.parameters if isinstance(found, FlagsAttr) else printer.attribute(found)
 
     # -- reading --------------------------------------------------------------------------------------------------
 
@@ -193,6 +231,13 @@ class Assembly:
             elif isinstance(element, Group):
                 if self._starts(element, parser):
                     self._read(element.elements, parser, parts)
+                elif (default := self._default(element.anchor)) is not None:
+                    parts.attributes[cast(AttributeField, element.anchor).key] = default
+            elif isinstance(element, SharedType):
+                shared = [parser.type()]
+                parts.types |= {field.name: shared for field in element.fields}
+            elif isinstance(element, OneOf):
+                parts.attributes[element.field.key] = IntAttr(_read_word(element.words, parser))
             elif isinstance(element, TypeOf):
                 if element.implied is None:
                     parts.types[element.field.name] = parser.type_list()
@@ -227,6 +272,10 @@ class Assembly:
         else:
             assert isinstance(field, AttributeField)
             codec, _ = self._definition.codecs[field.name]
+            kind = codec.attribute_class
+            if kind is UnitAttr or (kind is not None and issubclass(kind, FlagsAttr)):
+                parts.attributes[field.key] = parser.flags(kind) if issubclass(kind, FlagsAttr) else UnitAttr()
+                return
             start = parser.pos
             # What follows a string is no type of it here.
             is_string = codec.accepts(StrAttr("")) and parser.peek() == '"'
@@ -245,12 +294,13 @@ class Assembly:
             if len(types) != len(names):
                 parser.fail(f"{self._op_class.name} has {len(names)} operands {field.name} and {len(types)} types", at)
             groups.append(parser.resolve(names, tuple(types)))
+        unsaid = [NoneType()] if issubclass(self._op_class, InferTypes) else []
         results: list[Type] = []
         for field in d.results:
-            results += parts.types.get(field.name, [shared] if shared is not None else [])
+            results += parts.types.get(field.name, unsaid if shared is None else [shared])
         if d.uses_segments:
             parts.attributes[SEGMENTS] = segment_sizes(map(len, groups))
-        return create_unchecked(
+        op = create_unchecked(
             self._op_class,
             [value for group in groups for value in group],
             results,
@@ -259,6 +309,14 @@ class Assembly:
             tuple(parts.successors[f.name] for f in d.successors),
             parser.here(at),
         )
+        if unsaid and shared is None and any(field.name not in parts.types for field in d.results):
+            try:
+                for result, type in zip(op.results, cast(InferTypes, op).infer_types(), strict=True):
+                    result._type = type
+            except IrError as error:
+                discard(op)
+                parser.fail(error.message, at)
+        return op
 
     def _shared_type(self, parts: _Parts) -> Type | None:
         if SameOperandsAndResultType not in self._op_class.info.traits:
@@ -324,7 +382,13 @@ class _Compiler:
             return AttributeDict(), None
         if text == "(":
             return self._group(), None
-        make = {"type": self._type, "implied-type": self._implied, "functional-type": self._functional}.get(text)
+        make = {
+            "type": self._type,
+            "implied-type": self._implied,
+            "shared-type": self._shared,
+            "functional-type": self._functional,
+            "one-of": self._one_of,
+        }.get(text)
         if make is None:
             raise TypeError(f"an assembly format has no {text!r}")
         self._expect("(")
@@ -354,6 +418,25 @@ class _Compiler:
         self._expect(")")
         return TypeOf(field, implied)
 
+    def _shared(self) -> Element:
+        fields = [self._value()]
+        while (mark := self._next()[1]) == ",":
+            fields.append(self._value())
+        if mark != ")":
+            raise TypeError(f"the assembly format {self._source!r} lacks a ')'")
+        return SharedType(tuple(fields))
+
+    def _one_of(self) -> Element:
+        field = self._assembly.field(self._next()[1])
+        if not isinstance(field, AttributeField):
+            raise TypeError(f"{field.name} is no attribute, so no number of a word")
+        words: list[str] = []
+        while (mark := self._next()[1]) == ",":
+            words.append(self._next()[1])
+        if mark != ")":
+            raise TypeError(f"the assembly format {self._source!r} lacks a ')'")
+        return OneOf(field, tuple(words))
+
     def _functional(self) -> Element:
         inputs = self._value()
         self._expect(",")
@@ -362,9 +445,27 @@ class _Compiler:
         return FunctionalType(inputs, outputs)
 
 
+def _sayable(element: Element, op: Operation) -> bool:
+    if isinstance(element, OneOf):
+        found = op.attributes.get(element.field.key)
+        return isinstance(found, IntAttr) and found.type is i64 and 0 <= found.value < len(element.words)
+    if isinstance(element, Group) and isinstance(element.anchor, AttributeField):
+        return element.anchor.default in (None, MISSING) or element.anchor.key in op.attributes
+    return True
+
+
+def _read_word(words: tuple[str, ...], parser: Parser) -> int:
+    parser.skip_space()
+    start = parser.pos
+    word = parser.match(IDENTIFIER)
+    if word not in words:
+        parser.fail(f"expected one of {', '.join(words)}", start)
+    return words.index(word)
+
+
 def _variables(elements: Iterable[Element]) -> Iterator[Field]:
     for element in elements:
-        if isinstance(element, Variable):
+        if isinstance(element, (Variable, OneOf)):
             yield element.field
         elif isinstance(element, Group):
             yield from _variables(element.elements)

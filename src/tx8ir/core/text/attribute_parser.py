@@ -27,7 +27,7 @@ from tx8ir.core.attrs.builtin_attributes import (
 )
 from tx8ir.core.attrs.codecs import struct_codecs
 from tx8ir.core.attrs.lexer import IDENTIFIER, INTEGER, KEY, SYMBOL, Source
-from tx8ir.core.attrs.structured import EnumAttr, OpaqueAttr, StructAttr
+from tx8ir.core.attrs.structured import EnumAttr, FlagsAttr, OpaqueAttr, StructAttr
 from tx8ir.core.attrs.types import DYNAMIC, f64, i1, i64
 from tx8ir.core.context import IrContext
 
@@ -117,6 +117,8 @@ class AttributeParser(AffineParser):
             found = self.context.attribute_class(dialect, mnemonic)
             if found is not None and issubclass(found, StructAttr):
                 return self._struct(found, start)
+            if found is not None and issubclass(found, FlagsAttr):
+                return self.flags(found)
         elif not self.text.startswith("<", self.pos):
             alias = self.attribute_aliases.get(name)
             if alias is None:
@@ -148,6 +150,20 @@ class AttributeParser(AffineParser):
                 self.pos = end + 1
                 return EnumAttr(member)
         self.fail(f"expected one of {', '.join(str(m.value) for m in enumeration)}, found '{spelling}'", start)
+
+    def flags(self, cls: type[FlagsAttr]) -> FlagsAttr:
+        """Read the flags in angle brackets."""
+        self.expect("<", f"after '#{cls.attr_name}'")
+        self.skip_space()
+        start = self.pos
+        given = [self.require(IDENTIFIER, "a flag")]
+        while self.accept(","):
+            given.append(self.require(IDENTIFIER, "a flag"))
+        self.expect(">", f"after the flags of #{cls.attr_name}")
+        try:
+            return cls(given)
+        except ValueError as error:
+            self.fail(str(error), start)
 
     def _struct(self, cls: type[StructAttr], start: int) -> Attribute:
         self.expect("<", f"after '#{cls.attr_name}'")

@@ -433,6 +433,9 @@ class Printer:
             return True
         if declared_faults(op.definition, op):
             return False
+        assembly = assembly_of(op.__class__)
+        if assembly is not None and not assembly.fits(op):
+            return False
         check = getattr(op, "verify_op", None)
         if check is not None and op._regions:
             try:
