@@ -35,7 +35,8 @@ def diagnostic(error: IrError, texts: Mapping[str, str]) -> str:
         texts: by file name, to quote the line that an error is about.
     """
     if isinstance(error, ParseError):
-        return str(error)
+        said = error.message.replace("allow_unregistered=True", "--allow-unregistered-dialect")
+        return str(error).replace(error.message, said, 1)
     place = file_place(error.location)
     if place is None or place.file not in texts:
         return f"error: {error}"

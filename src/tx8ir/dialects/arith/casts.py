@@ -185,9 +185,8 @@ def _to_float(x: Array, value: Value) -> Array:
     if computed_element(value) is f64:
         return x.astype(np.float64)
     # Numbers that float64 has not are rounded to odd, after which a second rounding is as good as one.
-    number: Any = x.dtype.type
-    low = x & number(0x7FF)
-    odd: Array = (x - low) | np.where(low != 0, number(0x800), number(0)).astype(x.dtype)
+    low = x & x.dtype.type(0x7FF)
+    odd = (x - low) | np.where(low != 0, 0x800, 0).astype(x.dtype)
     large: Array = x > _EXACT if x.dtype == np.uint64 else (x > _EXACT) | (x < -_EXACT)
     rounded: Array = np.where(large, odd, x)
     return rounded.astype(np.float64)

@@ -174,9 +174,8 @@ class SelectOp(ArithOp, InferTypes, name="arith.select"):
         ):
             raise VerifyError(f"arith.select has a condition {self.condition.type} for {self.out.type}", self)
 
-    def compute(self, condition: Array, x: Any, y: Any) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        chosen: Array = np.where(condition, x, y)
-        return chosen
+    def compute(self, condition: Array, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return np.where(condition, x, y)
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Value | None:
         if self.true_value is self.false_value:
