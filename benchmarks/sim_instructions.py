@@ -6,14 +6,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
 from sim_case import ALL, KIB, SCRATCH, TILES, Array, Case, Data
 from sim_cases_engines import memory, neural
 from sim_cases_vector import elementwise, moves, peripheral, tensors
-from tx8ir.core import Builder, Program, VTensorType, ui8
+from tx8ir.core import Builder, Op, Program, VTensorType, ui8
 from tx8ir.dialects import tx8
 from tx8ir.sim import Simulator
 from tx8ir.target.chip import TX8
@@ -91,11 +91,8 @@ def check_complete(found: list[Case]) -> None:
     assert not missing, f"no case for {', '.join(sorted(missing))}"
 
 
-def _instruction_classes() -> Iterator[type[tx8.Instruction]]:
-    for name in tx8.__all__:
-        found = getattr(tx8, name)
-        if isinstance(found, type) and issubclass(found, tx8.Instruction) and found.name:
-            yield found
+def _instruction_classes() -> list[type[Op]]:
+    return [op for op in tx8.DIALECT.ops.values() if issubclass(op, tx8.Instruction)]
 
 
 def cases(rows: int) -> list[Case]:
