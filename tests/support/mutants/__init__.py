@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .bank import MUTANTS, half
-from .mutant import Area, Form, Half, Mutant
+from .bank import MUTANTS, ROUNDS, of_round
+from .mutant import Area, Form, Mutant, Round
 
-__all__ = ["Area", "Form", "Half", "half", "Mutant", "MUTANTS"]
+__all__ = ["Area", "Form", "of_round", "Mutant", "MUTANTS", "Round", "ROUNDS"]

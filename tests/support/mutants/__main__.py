@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 
-from support.mutants import MUTANTS, half
+from support.mutants import MUTANTS, ROUNDS, of_round
 from tx8ir.testing.fuzzing import FuzzResult, fuzz
 
 _OTHERS = 6
@@ -27,13 +27,13 @@ def _stop_at_an_answer(result: FuzzResult) -> None:
 def main() -> int:
     """Prints a row for each mutant as it is done, and the share caught. Returns 0 when that is 95 % at least."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--half", choices=("development", "held-out"))
+    parser.add_argument("--round", type=int, choices=ROUNDS)
     parser.add_argument("--seconds", type=float, default=60.0, help="of CPU time, for each mutant")
     parser.add_argument("--examples", type=int, help="programs for each mutant, instead of a time")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", nargs="*", help="names of mutants")
     given = parser.parse_args()
-    bank = [m for m in (half(given.half) if given.half else MUTANTS) if not given.only or m.name in given.only]
+    bank = [m for m in (of_round(given.round) if given.round else MUTANTS) if not given.only or m.name in given.only]
     count = 0
     for mutant in bank:
         started = time.process_time()

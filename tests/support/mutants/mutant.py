@@ -13,7 +13,7 @@ from tx8ir.rewriting import RewritePattern, rewrite_greedily
 
 Form: TypeAlias = Literal["function", "pass", "rule"]
 """How it is written: a function of a program, a `Pass`, or patterns that the greedy driver applies."""
-Half: TypeAlias = Literal["development", "held-out"]
+Round: TypeAlias = Literal[1, 2, 3]
 Case: TypeAlias = "tuple[Program, Mapping[str, Any] | None]"
 """A program, and inputs; None: those that the oracle draws."""
 
@@ -34,7 +34,7 @@ class Mutant:
             or overflowing numbers, or the ends of an integer format alone.
         witness: makes a smallest program, and inputs, on which it is wrong.
         control: makes a program that it changes rightly; None where there is nothing to show.
-        half: which half of the bank it is in; the results of the held-out one are for no one who improves the fuzzer.
+        round: in which it was drawn up; the results of the last one are for no one who improves the fuzzer.
     """
 
     name: str
@@ -46,21 +46,21 @@ class Mutant:
     form: Form
     special_value: bool
     witness: Callable[[], Case]
-    control: Callable[[], Case] | None = None
-    half: Half = "development"
+    control: Callable[[], Case] | None
+    round: Round
 
 
 class Area:
-    """Collects the mutants of one area that are in one half.
+    """Collects the mutants of one area that are in one round.
 
     Args:
-        name: of the area; both halves have the same areas.
-        half: where its mutants are.
+        name: of the area; all rounds have the same areas.
+        round: where its mutants are.
     """
 
-    def __init__(self, name: str, half: Half = "development") -> None:
+    def __init__(self, name: str, *, round: Round) -> None:
         self.name = name
-        self.half: Half = half
+        self.round: Round = round
         self.mutants: list[Mutant] = []
 
     def _add(
@@ -76,11 +76,10 @@ class Area:
         control: Callable[[], Case] | None,
         special_value: bool,
     ) -> None:
-        self.mutants.append(
-            Mutant(
-                name, subject, guarantee, citation, mistake, self.name, form, special_value, witness, control, self.half
-            )
-        )  # fmt: skip
+        mutant = Mutant(
+            name, subject, guarantee, citation, mistake, self.name, form, special_value, witness, control, self.round
+        )
+        self.mutants.append(mutant)
 
     def mutant(
         self,

@@ -7,6 +7,9 @@ from typing import Any, ClassVar
 
 import attrs
 
+from support.mutants import programs
+from support.mutants.mutant import Area
+from support.mutants.programs import bools, call, case, constant, define, operations, parameter
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import (
     Builder,
@@ -24,11 +27,7 @@ from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 
-from . import programs
-from .mutant import Area
-from .programs import bools, call, case, constant, define, operations, parameter
-
-AREA = Area("calls")
+AREA = Area("calls", round=1)
 V = VTensorType((2,), f32)
 T = TensorType((2,), f32)
 W = {"w": programs.f32(1, 2)}

@@ -1,4 +1,4 @@
-"""Held out: what may be moved out of a sum or an extremum, and what it becomes there."""
+"""What may be moved out of a sum or an extremum, and what it becomes there."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import equals, is_float
 
-AREA = Area("reductions", half="held-out")
+AREA = Area("reductions", round=2)
 x = Var("x", is_float)
 
 AREA.rules(

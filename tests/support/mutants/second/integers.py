@@ -1,4 +1,4 @@
-"""Held out: integers that wrap, quotients that truncate."""
+"""Integers that wrap, quotients that truncate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, constraint
 
-AREA = Area("integers", half="held-out")
+AREA = Area("integers", round=2)
 is_signed = Constraint("signed integers", lambda v: ranked(v).element.dtype.kind == "i")
 
 

@@ -6,15 +6,14 @@ from typing import Any, ClassVar
 
 import attrs
 
+from support.mutants.mutant import Area, Case
+from support.mutants.programs import bools, case, constant, f32, inline, is_inside, operations
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Block, Builder, Program, Value, VTensorType
 from tx8ir.dialects import builtin, cf, func, pd, scf
 from tx8ir.passes import Pass
 
-from .mutant import Area, Case
-from .programs import bools, case, constant, f32, inline, is_inside, operations
-
-AREA = Area("branches")
+AREA = Area("branches", round=1)
 
 
 def branches(then: Any, otherwise: Any, **more: Any) -> Case:

@@ -6,6 +6,8 @@ from typing import ClassVar
 
 import attrs
 
+from support.mutants.mutant import Area
+from support.mutants.programs import INF, NAN, bools, case, constant, f32, operations, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, f16, i32
 from tx8ir.dialects import pd
@@ -14,10 +16,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals
 
-from .mutant import Area
-from .programs import INF, NAN, bools, case, constant, f32, operations, ranked
-
-AREA = Area("comparisons")
+AREA = Area("comparisons", round=1)
 x, y = Var("x"), Var("y")
 
 AREA.rules(

@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import Array, case, constant, ints, operations, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, DenseAttr, Program, Value, f64
 from tx8ir.dialects import builtin, pd
@@ -15,10 +17,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Match, Node, Number, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, constraint, equals
 
-from .mutant import Area
-from .programs import Array, case, constant, ints, operations, ranked
-
-AREA = Area("integers")
+AREA = Area("integers", round=1)
 is_integer = Constraint(
     "integer elements", lambda v: not ranked(v).element.is_float and ranked(v).element.format.bits > 1
 )

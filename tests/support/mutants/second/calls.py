@@ -1,4 +1,4 @@
-"""Held out: what a call may give, read or write, and what its arguments may share."""
+"""What a call may give, read or write, and what its arguments may share."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 
 from support.mutants import programs
-from support.mutants.calls import is_effect
+from support.mutants.first.calls import is_effect
 from support.mutants.mutant import Area
 from support.mutants.programs import bools, call, case, define, operations, parameter
 from tx8ir.core import Block, Builder, Program, TensorType, Value, VTensorType, f32, i1
@@ -15,7 +15,7 @@ from tx8ir.dialects import builtin, cf, func, pd
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 
-AREA = Area("calls", half="held-out")
+AREA = Area("calls", round=2)
 V, T = VTensorType((2,), f32), TensorType((2,), f32)
 A = programs.f32(1, 2)
 read = builtin.to_vtensor

@@ -1,4 +1,4 @@
-"""Held out: chains of casts, casts that are moved over functions, constants in half the width."""
+"""Chains of casts, casts that are moved over functions, constants in half the width."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, constraint, element, is_float, one_of
 
-AREA = Area("types", half="held-out")
+AREA = Area("types", round=2)
 x = Var("x", is_float)
 integer = Constraint("integers", lambda t: not t.is_float and t.format.bits > 1)
 signed = Constraint("signed integers", lambda t: t.dtype.kind == "i")

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 
 import attrs
 
+from support.mutants.mutant import Area
+from support.mutants.programs import case, constant, f32, inline, is_inside, operations, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, TensorType, Value
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 
-from .mutant import Area
-from .programs import case, constant, f32, inline, is_inside, operations, ranked
-
-AREA = Area("loops")
+AREA = Area("loops", round=1)
 
 
 def count_to(bound: Any, start: Any, *others: Any, body: Any, step: float = 1.0, forward: Any = None) -> Any:

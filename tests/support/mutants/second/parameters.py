@@ -1,4 +1,4 @@
-"""Held out: reads of variables that are moved or forwarded, and weights that are stored in another way."""
+"""Reads of variables that are moved or forwarded, and weights that are stored in another way."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from support.mutants.loops import count_to
+from support.mutants.first.loops import count_to
+from support.mutants.first.parameters import store
 from support.mutants.mutant import Area, Case
-from support.mutants.parameters import store
 from support.mutants.programs import (
     Array,
     call,
@@ -28,7 +28,7 @@ from tx8ir.core import f32 as single
 from tx8ir.dialects import builtin, func, pd, scf
 from tx8ir.passes import NumericGuarantee, Pass
 
-AREA = Area("parameters", half="held-out")
+AREA = Area("parameters", round=2)
 A = f32(1, 2)
 V = VTensorType((2,), single)
 

@@ -6,16 +6,15 @@ from typing import Any, ClassVar
 
 import attrs
 
+from support.mutants.mutant import Area
+from support.mutants.programs import bools, case, constant, f32, operations
 from tx8ir.core import Operation, Program, ReadOnly, TensorType, Value, ViewLike
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 from tx8ir.rewriting.declarative import Node, Rule, Var
 
-from .mutant import Area
-from .programs import bools, case, constant, f32, operations
-
-AREA = Area("storage")
+AREA = Area("storage", round=1)
 read, copy = builtin.to_vtensor, builtin.to_tensor
 
 

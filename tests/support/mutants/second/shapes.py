@@ -1,4 +1,4 @@
-"""Held out: concatenation, splitting, gathering, expansion and padding that are taken apart or exchanged."""
+"""Concatenation, splitting, gathering, expansion and padding that are taken apart or exchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, is_float
 
-AREA = Area("shapes", half="held-out")
+AREA = Area("shapes", round=2)
 
 
 @pattern(pd.ConcatOp)

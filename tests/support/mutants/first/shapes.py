@@ -7,6 +7,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import case, constant, count, operations, ranked
 from tx8ir.core import Builder, Program, Value
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import NumericGuarantee, Pass
@@ -14,10 +16,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint
 
-from .mutant import Area
-from .programs import case, constant, count, operations, ranked
-
-AREA = Area("shapes")
+AREA = Area("shapes", round=1)
 END = 2**31 - 1
 x = Var("x")
 

@@ -7,16 +7,15 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import bools, case, constant, count, ints, operations, ranked
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting.declarative import Attr, Make, Node, OneOf, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals, rank
 
-from .mutant import Area
-from .programs import bools, case, constant, count, ints, operations, ranked
-
-AREA = Area("linear")
+AREA = Area("linear", round=1)
 x, y = Var("x"), Var("y")
 plain = {"transpose_x": equals(False), "transpose_y": equals(False)}
 

@@ -1,4 +1,4 @@
-"""Held out: convolutions and poolings that become other operations, or change their paddings and layouts."""
+"""Convolutions and poolings that become other operations, or change their paddings and layouts."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from support.mutants.first.windows import wave, with_attributes
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, count, f32, ranked
-from support.mutants.windows import wave, with_attributes
 from tx8ir.analysis.constants import splat_value
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import Rewriter, pattern
 
-AREA = Area("windows", half="held-out")
+AREA = Area("windows", round=2)
 
 
 def convolution(op: Any, source: Any, weights: Any, **changed: Any) -> Any:

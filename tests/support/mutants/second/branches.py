@@ -1,4 +1,4 @@
-"""Held out: branches that give the same, that share an end, and what is known where they lead."""
+"""Branches that give the same, that share an end, and what is known where they lead."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tx8ir.core import Block, Branch, Builder, Operation, Program, Value
 from tx8ir.dialects import cf, func, pd, scf
 from tx8ir.passes import Pass
 
-AREA = Area("branches", half="held-out")
+AREA = Area("branches", round=2)
 
 
 def choosing(first: float, second: float) -> Case:

@@ -1,4 +1,4 @@
-"""Held out: writes that cover others, views, and names of one storage that do not look alike."""
+"""Writes that cover others, views, and names of one storage that do not look alike."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from typing import Any, ClassVar
 
 import attrs
 
+from support.mutants.first.storage import after
 from support.mutants.mutant import Area, Case
 from support.mutants.programs import bools, case, f32, operations, ranked
-from support.mutants.storage import after
 from tx8ir.core import Builder, Program, TensorType, Value, ViewLike
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 
-AREA = Area("storage", half="held-out")
+AREA = Area("storage", round=2)
 read, copy = builtin.to_vtensor, builtin.to_tensor
 
 

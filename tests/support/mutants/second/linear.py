@@ -1,4 +1,4 @@
-"""Held out: products of matrices that are transposed, dropped, merged or widened, and the causal mask."""
+"""Products of matrices that are transposed, dropped, merged or widened, and the causal mask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from support.mutants.linear import wave
+from support.mutants.first.linear import wave
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, constant, f32, ints, operations, ranked
 from tx8ir.core import Builder, DenseAttr, Program, i8, i32
@@ -17,7 +17,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import element
 
-AREA = Area("linear", half="held-out")
+AREA = Area("linear", round=2)
 
 
 @pattern(pd.TransposeOp)

@@ -1,4 +1,4 @@
-"""Held out: turns that are taken out of a loop, counted, or replaced by what they come to."""
+"""Turns that are taken out of a loop, counted, or replaced by what they come to."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import attrs
 
-from support.mutants.loops import count_to, counted
+from support.mutants.first.loops import count_to, counted
 from support.mutants.mutant import Area, Case
 from support.mutants.programs import case, constant, f32, inline, ints, is_inside, operations, ranked
 from tx8ir.analysis.constants import splat_value
@@ -15,7 +15,7 @@ from tx8ir.core import Builder, Program, Value
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.passes import Pass
 
-AREA = Area("loops", half="held-out")
+AREA = Area("loops", round=2)
 
 
 def adding(start: float) -> Case:

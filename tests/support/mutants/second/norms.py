@@ -1,8 +1,8 @@
-"""Held out: normalisations and softmax that are recognised, written out, or given a weight."""
+"""Normalisations and softmax that are recognised, written out, or given a weight."""
 
 from __future__ import annotations
 
-from support.mutants.linear import wave
+from support.mutants.first.linear import wave
 from support.mutants.mutant import Area
 from support.mutants.programs import INF, case, count, f32, ranked
 from tx8ir.dialects import pd
@@ -11,7 +11,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float
 
-AREA = Area("norms", half="held-out")
+AREA = Area("norms", round=2)
 x = Var("x", is_float)
 
 

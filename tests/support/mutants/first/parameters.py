@@ -7,14 +7,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from support.mutants.mutant import Area
+from support.mutants.programs import bools, case, f32, operations, parameter, ranked
 from tx8ir.core import Builder, DenseAttr, Program, TensorType, Variable
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.passes import NumericGuarantee, Pass
 
-from .mutant import Area
-from .programs import bools, case, f32, operations, parameter, ranked
-
-AREA = Area("parameters")
+AREA = Area("parameters", round=1)
 A = f32(1, 2)
 ZEROS = np.zeros(2, np.float32)
 

@@ -8,6 +8,9 @@ import attrs
 import ml_dtypes
 import numpy as np
 
+from support.mutants import programs
+from support.mutants.mutant import Area
+from support.mutants.programs import bools, case, constant, ints, operations, ranked
 from tx8ir.core import Builder, DenseAttr, Program, bf16, f16, f32, i1, i8, i32, i64
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import NumericGuarantee, Pass
@@ -15,11 +18,7 @@ from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
 from tx8ir.rewriting.declarative.constraints import constraint, element
 
-from . import programs
-from .mutant import Area
-from .programs import bools, case, constant, ints, operations, ranked
-
-AREA = Area("types")
+AREA = Area("types", round=1)
 x = Var("x")
 
 
