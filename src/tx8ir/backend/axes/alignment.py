@@ -14,7 +14,7 @@ import attrs
 from tx8ir.backend.axes.declaration import Declaration
 from tx8ir.backend.axes.maps import Along
 from tx8ir.backend.graph import storage_op
-from tx8ir.core import Operation, RankedTensor, Value
+from tx8ir.core import Block, Operation, RankedTensor, Value
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, aligned_channels
 
@@ -62,5 +62,5 @@ def aligned(declaration: Declaration, op: Operation) -> Declaration:
 
 
 def _in_group(value: Value) -> bool:
-    parent = value.owner.parent_op if value.defining_op is None else None  # pyright: ignore[reportAttributeAccessIssue]
+    parent = value.owner.parent_op if isinstance(value.owner, Block) else None
     return parent is not None and parent.name == "tx8be.Group"

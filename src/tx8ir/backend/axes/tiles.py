@@ -14,7 +14,7 @@ from tx8ir.backend.axes.maps import CutError
 from tx8ir.backend.axes.strategy import Strategy
 from tx8ir.backend.oplib.boxes import Box
 
-__all__ = ["Loop", "loops", "spatial_ranges", "step_part", "steps", "tile_part"]
+__all__ = ["Loop", "digits", "loops", "spatial_ranges", "step_part", "steps", "tile_part"]
 
 
 @attrs.frozen
@@ -56,8 +56,8 @@ def tile_part(space: GroupSpace, strategy: Strategy, x: int, y: int) -> Box | No
     for axis in dict.fromkeys(c.axis for c in (*strategy.x, *strategy.y)):
         number = 0
         for cuts, coordinate in ((strategy.x, x), (strategy.y, y)):
-            digits = _digits(coordinate, [c.parts for c in cuts])
-            for c, digit in zip(cuts, digits, strict=True):
+            numbers = digits(coordinate, [c.parts for c in cuts])
+            for c, digit in zip(cuts, numbers, strict=True):
                 if c.axis == axis:
                     number = number * c.parts + digit
         part = part.replace(axis, *spatial_ranges(space, strategy, axis)[number])
@@ -103,13 +103,13 @@ def step_part(tile: Box, loops: Sequence[Loop], counters: Sequence[int]) -> Box 
     return part
 
 
-def _digits(number: int, radices: Sequence[int]) -> list[int]:
+def digits(number: int, radices: Sequence[int]) -> list[int]:
     """A number in mixed radix, the first digit slowest."""
-    digits: list[int] = []
+    found: list[int] = []
     for radix in reversed(radices):
         number, digit = divmod(number, radix)
-        digits.append(digit)
-    return digits[::-1]
+        found.append(digit)
+    return found[::-1]
 
 
 def _pieces(axis: Axis, start: int, extent: int) -> int:

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable
 
 import attrs
 
-from tx8ir.backend.memory.buffers import Buffer, BufferTooLargeError, CapacityError
+from tx8ir.backend.memory.buffers import Buffer
 from tx8ir.backend.memory.planner import plan
 from tx8ir.backend.oplib.tensor import align_up
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice, op_lib
 
-__all__ = ["SpmPlan", "place_in_spm", "plan_spm"]
+__all__ = ["SpmPlan", "place_in_spm"]
 
 
 @attrs.frozen
@@ -32,22 +32,6 @@ class SpmPlan:
         values = tuple(tuple(address + distance for address in addresses) for addresses in self.values)
         imm = tuple((address + distance if size else 0, size) for address, size in self.imm)
         return attrs.evolve(self, values=values, imm=imm)
-
-
-def plan_spm(
-    body: GroupBody,
-    forms: Iterable[GroupSlice],
-    *,
-    kept: Collection[int],
-    buffers: int,
-    temporaries: Iterable[int],
-    max_nodes: int = 20_000,
-) -> SpmPlan | None:
-    """What `place_in_spm` returns, or None when the slices do not fit the allocatable SPM."""
-    try:
-        return place_in_spm(body, forms, kept=kept, buffers=buffers, temporaries=temporaries, max_nodes=max_nodes)
-    except (BufferTooLargeError, CapacityError):
-        return None
 
 
 def place_in_spm(

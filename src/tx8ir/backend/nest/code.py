@@ -20,10 +20,12 @@ from tx8ir.backend.nest.schedule import Scheduled, read_schedule
 from tx8ir.backend.oplib.address import Address, Term
 from tx8ir.backend.oplib.emission import Stream, emit_streams
 from tx8ir.backend.oplib.kernel import InstructionDraft
+from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_instructions
 from tx8ir.core import Builder, Operation, Value, at_location
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import SlotAttr
+from tx8ir.target.chip import Target
 
 __all__ = ["NestCode"]
 
@@ -167,37 +169,37 @@ class NestCode:
         return list(classes.values())
 
     def _load(self, op: Operation, place: _Place) -> list[Stream]:
-        value, slot = op.results[0], place.slot
-        owners = [line[0] for line in self._lines(slot)]
-        spm = self._address(self.body.number[value], place)
-        return [
-            Stream(
-                tuple(self.tiles[one.tile] for one in moved),
-                load_instructions(
-                    [one.transfer for one in moved],
-                    self.body.in_spm(value, moved[0].transfer.box.extent).at(spm),
-                    Address(address_of(value if isinstance(op, tx8be.LoadConstOp) else op.operands[0]), moved[0].terms),
-                    self.body.target,
-                ),
-            )
-            for moved in self._moved(op, value, place, owners)
-        ]
+        value = op.results[0]
+        source = value if isinstance(op, tx8be.LoadConstOp) else op.operands[0]
+        owners = [line[0] for line in self._lines(place.slot)]
+        return self._transfers(op, value, source, place, owners, load_instructions)
 
     def _store(self, op: Operation, place: _Place) -> list[Stream]:
-        value = op.operands[0]
-        result = self.group.outs[self._returned(op)]
+        target = self.group.outs[self._returned(op)]
+        return self._transfers(op, op.operands[0], target, place, list(self.nest.parts), store_instructions)
+
+    def _transfers(
+        self,
+        op: Operation,
+        value: Value,
+        in_ddr: Value,
+        place: _Place,
+        tiles: Sequence[Tile],
+        instructions: Callable[[Sequence[Transfer], SpmTensor, int, Target], list[InstructionDraft]],
+    ) -> list[Stream]:
+        """A load's or a store's instructions, between a value's slices and `in_ddr`."""
         spm = self._address(self.body.number[value], place)
         return [
             Stream(
                 tuple(self.tiles[one.tile] for one in moved),
-                store_instructions(
+                instructions(
                     [one.transfer for one in moved],
                     self.body.in_spm(value, moved[0].transfer.box.extent).at(spm),
-                    Address(address_of(result), moved[0].terms),
+                    Address(address_of(in_ddr), moved[0].terms),
                     self.body.target,
                 ),
             )
-            for moved in self._moved(op, value, place, list(self.nest.parts))
+            for moved in self._moved(op, value, place, tiles)
         ]
 
     def _returned(self, op: Operation) -> int:

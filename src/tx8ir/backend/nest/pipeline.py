@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import attrs
 
+from tx8ir.backend.axes.tiles import digits
 from tx8ir.backend.nest.choice import Level
 from tx8ir.backend.nest.stages import Place, Stage
 
@@ -105,7 +106,7 @@ class _Pipeline:
         number, own = before + stage.ahead, self.trips[: stage.depth]
         if number < 0 or number >= math.prod(own):
             return None
-        counters = _digits(number, own)
+        counters = digits(number, own)
         if stage.only is not None and counters[stage.only[0]] != stage.only[1]:
             return None
         filled = (*counters, *(0 for _ in self.trips[stage.depth :]))
@@ -195,11 +196,3 @@ def _lowered(
     if slots:
         found.append(Step(tuple(slots)))
     return tuple(found)
-
-
-def _digits(number: int, radices: Sequence[int]) -> list[int]:
-    digits: list[int] = []
-    for radix in reversed(radices):
-        number, digit = divmod(number, radix)
-        digits.append(digit)
-    return digits[::-1]

@@ -18,7 +18,7 @@ from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32, Format
 from tx8ir.target.rounding import Rounding, convert
 
-__all__ = ["FieldValue", "InstructionDraft", "OpKernel", "OpSlice", "scalar_bits"]
+__all__ = ["FieldValue", "InstructionDraft", "OpKernel", "OpSlice", "addends", "scalar_bits"]
 
 FieldValue: TypeAlias = "int | bool | str | float | tuple[int, ...] | None"
 
@@ -64,6 +64,13 @@ def scalar_bits(value: float, format: Format) -> int:
     else:
         rounded = np.asarray(value).astype(format.dtype)
     return int.from_bytes(rounded.tobytes(), "little")
+
+
+def addends(**tensors: SpmTensor | None) -> Mapping[str, FieldValue]:
+    """The fields of the addends of a neural instruction, by name: address and format of those that are there."""
+    present = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    formats = {f"{name}_format": tensor.format.name for name, tensor in present.items()}
+    return {name: tensor.address for name, tensor in present.items()} | formats
 
 
 class OpKernel:
@@ -182,8 +189,6 @@ class OpKernel:
             lhs=lhs.address,
             rhs=rhs.address,
             out=out.address,
-            psum=None if psum is None else psum.address,
-            bias=None if bias is None else bias.address,
             batch=out.batches,
             m=m,
             k=k,
@@ -194,8 +199,7 @@ class OpKernel:
             transpose_rhs=transpose_rhs,
             in_format=lhs.format.name,
             out_format=out.format.name,
-            psum_format=None if psum is None else psum.format.name,
-            bias_format=None if bias is None else bias.format.name,
+            **addends(psum=psum, bias=bias),
             activation=activation,
         )
 

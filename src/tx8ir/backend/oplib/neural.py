@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 from tx8ir.backend.graph import CompileError, format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box, window_box
 from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
-from tx8ir.backend.oplib.kernel import OpKernel
+from tx8ir.backend.oplib.kernel import OpKernel, addends
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.backend.oplib.reduction import window_granules
 from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor
-from tx8ir.core import Model
+from tx8ir.core import Model, Operation
 from tx8ir.dialects import tx8be
 from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 
 __all__ = ["ConvCuts", "ConvLib", "ConvStream", "GemmCuts", "GemmLib", "GemmStream"]
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 @OpLib.implement(tx8be.GemmOp)
@@ -51,24 +54,32 @@ def _gemm(op: tx8be.GemmOp, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | 
     )
 
 
-def _sum_of(result: SpmTensor) -> tuple[SpmTensor, ...]:
-    """The state of a product of floating numbers: the result in fp32."""
-    return (result.with_format(F32),)
-
-
-@Streamed.implement(tx8be.GemmOp)
-class GemmStream(Model[tx8be.GemmOp], Streamed):
-    """The sum over K in fp32; the op's own psum is where it begins."""
+class _ProductStream(Model[OpT], Streamed):
+    """The sum of products in fp32; the op's own psum is where it begins."""
 
     __slots__ = ()
 
     def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
-        return _sum_of(result)
+        return (result.with_format(F32),)
 
     def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
         psum = kernel.optional(3) if phase == "first" else state[0]
         last = phase == "last"
-        _gemm(self.op, kernel, kernel.result if last else state[0], psum, last=last)
+        self.multiply(kernel, kernel.result if last else state[0], psum, last=last)
+
+    def multiply(self, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
+        """Append the instruction of one part; the `last` one adds the bias and applies the activation."""
+        raise NotImplementedError  # each kind of product has its own
+
+
+@Streamed.implement(tx8be.GemmOp)
+class GemmStream(_ProductStream[tx8be.GemmOp]):
+    """The sum over K."""
+
+    __slots__ = ()
+
+    def multiply(self, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
+        _gemm(self.op, kernel, out, psum, last=last)
 
 
 @Sharding.implement(tx8be.GemmOp)
@@ -118,7 +129,6 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
 
 def _conv(op: tx8be.ConvOp, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
     src, weight = kernel.operand(0), kernel.operand(1)
-    bias = kernel.optional(2) if last else None
     if op.groups > 1:
         weight = _depthwise_weight(kernel, weight, src.channels)
     kernel.add(
@@ -126,8 +136,6 @@ def _conv(op: tx8be.ConvOp, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | 
         src=src.address,
         weight=weight.address,
         out=out.address,
-        psum=None if psum is None else psum.address,
-        bias=None if bias is None else bias.address,
         shape=src.nhwc,
         out_channels=out.channels,
         kernel=weight.shape[:2],
@@ -137,25 +145,19 @@ def _conv(op: tx8be.ConvOp, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | 
         depthwise=op.groups > 1,
         in_format=src.format.name,
         out_format=out.format.name,
-        psum_format=None if psum is None else psum.format.name,
-        bias_format=None if bias is None else bias.format.name,
+        **addends(psum=psum, bias=kernel.optional(2) if last else None),
         activation=op.activation.value if last else "none",
     )
 
 
 @Streamed.implement(tx8be.ConvOp)
-class ConvStream(Model[tx8be.ConvOp], Streamed):
-    """The sum over input channels and window in fp32; the op's own psum is where it begins."""
+class ConvStream(_ProductStream[tx8be.ConvOp]):
+    """The sum over input channels and window."""
 
     __slots__ = ()
 
-    def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
-        return _sum_of(result)
-
-    def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
-        psum = kernel.optional(3) if phase == "first" else state[0]
-        last = phase == "last"
-        _conv(self.op, kernel, kernel.result if last else state[0], psum, last=last)
+    def multiply(self, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
+        _conv(self.op, kernel, out, psum, last=last)
 
 
 def _depthwise_weight(kernel: OpKernel, weight: SpmTensor, channels: int) -> SpmTensor:

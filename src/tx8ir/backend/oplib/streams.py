@@ -26,12 +26,12 @@ class Streamed(Interface):
     @abstractmethod
     def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
         """The tensors of the state of a slice of the result, not placed."""
-        raise NotImplementedError
+        raise NotImplementedError  # declares the method; models define it
 
     @abstractmethod
     def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
         """Append the instructions of a phase to `kernel`."""
-        raise NotImplementedError
+        raise NotImplementedError  # declares the method; models define it
 
     def merge(self, kernel: OpKernel, state: Sequence[SpmTensor], others: Sequence[Sequence[SpmTensor]]) -> None:
         """Append the instructions that make `state` the state of its part and of all `others`."""

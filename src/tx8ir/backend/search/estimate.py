@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from tx8ir.backend.memory.spm_plan import SpmPlan, plan_spm
+from tx8ir.backend.memory.buffers import BufferTooLargeError, CapacityError
+from tx8ir.backend.memory.spm_plan import place_in_spm
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.costs import InstructionCosts
 from tx8ir.backend.schedule.body import GroupBody, GroupSlice
@@ -121,8 +122,7 @@ class Pricer:
         temporaries = [max(c.temporaries[k] for c in costs.values()) for k in range(len(self.body.compute))]
         candidates: list[Candidate] = []
         for buffers in (1, 2) if steps.count > 1 else (1,):
-            plan = self._plan(list(forms.values()), kept, buffers, temporaries, max_nodes)
-            if plan is None:
+            if not self._fits(list(forms.values()), kept, buffers, temporaries, max_nodes):
                 break
             cycles, longest = max(
                 self._tile_cycles([costs[s.form] for s in slices if s is not None], kept, steps.count, buffers)
@@ -132,17 +132,14 @@ class Pricer:
             candidates.append(Candidate(tiling, cycles, buffers, steps.count, longest))
         return candidates
 
-    def _plan(
+    def _fits(
         self, forms: list[GroupSlice], kept: frozenset[int], buffers: int, temporaries: list[int], max_nodes: int
-    ) -> SpmPlan | None:
-        return plan_spm(
-            self.body,
-            forms,
-            kept=kept,
-            buffers=buffers,
-            temporaries=temporaries,
-            max_nodes=max_nodes,
-        )
+    ) -> bool:
+        try:
+            place_in_spm(self.body, forms, kept=kept, buffers=buffers, temporaries=temporaries, max_nodes=max_nodes)
+        except (BufferTooLargeError, CapacityError):
+            return False
+        return True
 
     def _tile_cycles(self, costs: list[_FormCost], kept: frozenset[int], steps: int, buffers: int) -> tuple[int, int]:
         """Cycles of one tile, in all and of its longest stage: its costliest slice in every step, kept loads once."""
