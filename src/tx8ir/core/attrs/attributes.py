@@ -81,6 +81,17 @@ def intern(cls: type[A], table: dict[Any, Any], key: Any, value: Any) -> A:
     return found
 
 
+class TypedValued(Valued):
+    """An attribute whose type says how deep it nests: that of its elements, or of what is not read."""
+
+    __slots__ = ("type",)
+    type: Type
+
+    @property
+    def depth(self) -> int:
+        return self.type.depth
+
+
 class UnitAttr(Valued):
     """A fact without a value: the key alone is printed."""
 

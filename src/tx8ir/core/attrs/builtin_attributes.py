@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from tx8ir.core.location import Location
 
-from .attributes import Attribute, Valued, depth_around, intern, symbol_text
+from .attributes import Attribute, TypedValued, Valued, depth_around, intern, symbol_text
 from .builtin_types import FloatType
 from .types import DYNAMIC, Type
 
@@ -34,25 +34,20 @@ class NestedSymbolRefAttr(Valued):
         return "::".join(map(symbol_text, self._value))
 
 
-class TypedAttr(Valued):
+class TypedAttr(TypedValued):
     """A string, or an attribute of a dialect that is not loaded, with a type: `"text" : !foo.bar`.
 
     `value` is the string or the text of the attribute.
     """
 
-    __slots__ = ("attribute", "type")
+    __slots__ = ("attribute",)
     attribute: Attribute
-    type: Type
     _interned: ClassVar[dict[Any, Any]] = {}
 
     def __new__(cls, attribute: Attribute, type: Type) -> TypedAttr:
         found = intern(cls, cls._interned, (attribute, type), attribute.value)
         found.attribute, found.type = attribute, type
         return found
-
-    @property
-    def depth(self) -> int:
-        return self.type.depth
 
     def __reduce__(self) -> tuple[Any, ...]:
         return TypedAttr, (self.attribute, self.type)

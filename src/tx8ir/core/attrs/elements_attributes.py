@@ -14,7 +14,7 @@ import numpy as np
 
 from tx8ir.core.location import quote
 
-from .attributes import Valued, float_text, intern
+from .attributes import TypedValued, Valued, float_text, intern
 from .builtin_types import (
     BuiltinTensorType,
     ComplexType,
@@ -33,7 +33,7 @@ from .types import ScalarType, Type, i1, i64
 SHAPED_LITERAL: Final = "the type of elements is a static tensor, vector or memref"
 
 
-class ElementsAttr(Valued):
+class ElementsAttr(TypedValued):
     """A literal of each element, in the type's own spelling: `dense<[1, 2]> : vector<2xindex>`.
 
     `value` is an array where NumPy has the numbers (index, integers to 64 bits, formats of the machine), else the
@@ -47,8 +47,7 @@ class ElementsAttr(Valued):
         ValueError: another number of literals.
     """
 
-    __slots__ = ("literals", "type")
-    type: Type
+    __slots__ = ("literals",)
     literals: tuple[str, ...]
     _interned: ClassVar[dict[Any, Any]] = {}
 
@@ -82,10 +81,6 @@ class ElementsAttr(Valued):
     def is_splat(self) -> bool:
         """True when all elements are one literal."""
         return len(self.literals) == 1
-
-    @property
-    def depth(self) -> int:
-        return self.type.depth
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ElementsAttr, (self.type, self.literals)
@@ -165,7 +160,7 @@ def _bits_literal(bits: int, element: Type) -> str:
     return str(bits - (1 << width) if sign != "unsigned" and width and bits >> (width - 1) else bits)
 
 
-class SparseAttr(Valued):
+class SparseAttr(TypedValued):
     """Some elements, and 0 for the others: `sparse<[[0, 1]], [5]> : tensor<2x2xi32>`.
 
     Args:
@@ -174,8 +169,7 @@ class SparseAttr(Valued):
         type: the type of the whole.
     """
 
-    __slots__ = ("indices", "type", "values")
-    type: Type
+    __slots__ = ("indices", "values")
     indices: Any
     values: Any
     _interned: ClassVar[dict[Any, Any]] = {}
@@ -187,10 +181,6 @@ class SparseAttr(Valued):
             found = intern(cls, cls._interned, key, key[:2])
             found.indices, found.values, found.type = key
         return found
-
-    @property
-    def depth(self) -> int:
-        return self.type.depth
 
     def __reduce__(self) -> tuple[Any, ...]:
         return SparseAttr, (self.indices, self.values, self.type)
@@ -212,7 +202,7 @@ def index_tensor(rows: int, columns: int) -> Type:
     return tensor_type((rows, columns), i64)
 
 
-class DenseResourceAttr(Valued):
+class DenseResourceAttr(TypedValued):
     """Elements in a blob at the end of the file: `dense_resource<name> : tensor<4xf32>`. `value` is the name.
 
     Args:
@@ -221,8 +211,7 @@ class DenseResourceAttr(Valued):
         blob: its bytes, the first four the alignment; None when the text has none (it was left out).
     """
 
-    __slots__ = ("blob", "type")
-    type: Type
+    __slots__ = ("blob",)
     blob: bytes | None
     _interned: ClassVar[dict[Any, Any]] = {}
 
@@ -233,10 +222,6 @@ class DenseResourceAttr(Valued):
             found = intern(cls, cls._interned, key, name)
             found.type, found.blob = type, blob
         return found
-
-    @property
-    def depth(self) -> int:
-        return self.type.depth
 
     def __reduce__(self) -> tuple[Any, ...]:
         return DenseResourceAttr, (self._value, self.type, self.blob)
