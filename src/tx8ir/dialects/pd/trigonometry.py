@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ClassVar
 
 from numpy.typing import NDArray
 
@@ -41,127 +42,110 @@ def _artanh(x: float) -> float:
     return math.copysign(math.inf, x) if abs(x) == 1 else math.atanh(x)
 
 
-class TanOp(ElementwiseUnaryOp, name="pd.tan"):
-    """out = tan(x)."""
+class _NumberFunctionOp(ElementwiseUnaryOp):
+    """Base of the operations that are a function of Python's `math`, number by number."""
 
     has_inplace_form = False
-    onnx = OnnxOperator("Tan", 7, 22)
-    interval = (-1.4, 1.4)
+    function: ClassVar[Callable[[float], float]]
 
     def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(math.tan, x)
+        return numerics.by_number(type(self).function, x)
+
+
+class TanOp(_NumberFunctionOp, name="pd.tan"):
+    """out = tan(x)."""
+
+    onnx = OnnxOperator("Tan", 7, 22)
+    interval = (-1.4, 1.4)
+    function = math.tan
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return times(g, scaled(pd.square(at.out).out, 1.0, 1.0))
 
 
-class AsinOp(ElementwiseUnaryOp, name="pd.asin"):
+class AsinOp(_NumberFunctionOp, name="pd.asin"):
     """out = arcsin(x), from -pi/2 to pi/2; NaN outside of [-1, 1]."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Asin", 7, 22)
     interval = (-0.9, 0.9)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(math.asin, x)
+    function = math.asin
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(g, _root_of(at.x, -1.0, 1.0))
 
 
-class AcosOp(ElementwiseUnaryOp, name="pd.acos"):
+class AcosOp(_NumberFunctionOp, name="pd.acos"):
     """out = arccos(x), from 0 to pi; NaN outside of [-1, 1]."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Acos", 7, 22)
     interval = (-0.9, 0.9)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(math.acos, x)
+    function = math.acos
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(scaled(g, -1.0), _root_of(at.x, -1.0, 1.0))
 
 
-class AtanOp(ElementwiseUnaryOp, name="pd.atan"):
+class AtanOp(_NumberFunctionOp, name="pd.atan"):
     """out = arctan(x), from -pi/2 to pi/2."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Atan", 7, 22)
     interval = (-9.0, 9.0)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(math.atan, x)
+    function = math.atan
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(g, scaled(pd.square(at.x).out, 1.0, 1.0))
 
 
-class SinhOp(ElementwiseUnaryOp, name="pd.sinh"):
+class SinhOp(_NumberFunctionOp, name="pd.sinh"):
     """out = sinh(x) = (e^x - e^-x) / 2."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Sinh", 9, 22)
     interval = (-9.0, 9.0)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(_sinh, x)
+    function = staticmethod(_sinh)
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return times(g, pd.cosh(at.x).out)
 
 
-class CoshOp(ElementwiseUnaryOp, name="pd.cosh"):
+class CoshOp(_NumberFunctionOp, name="pd.cosh"):
     """out = cosh(x) = (e^x + e^-x) / 2."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Cosh", 9, 22)
     interval = (-9.0, 9.0)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(_cosh, x)
+    function = staticmethod(_cosh)
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return times(g, pd.sinh(at.x).out)
 
 
-class AsinhOp(ElementwiseUnaryOp, name="pd.asinh"):
+class AsinhOp(_NumberFunctionOp, name="pd.asinh"):
     """out = arsinh(x) = ln(x + sqrt(x² + 1))."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Asinh", 9, 22)
     interval = (-9.0, 9.0)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(math.asinh, x)
+    function = math.asinh
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(g, _root_of(at.x, 1.0, 1.0))
 
 
-class AcoshOp(ElementwiseUnaryOp, name="pd.acosh"):
+class AcoshOp(_NumberFunctionOp, name="pd.acosh"):
     """out = arcosh(x) = ln(x + sqrt(x² - 1)); NaN below 1."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Acosh", 9, 22)
     interval = (1.1, 9.0)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(math.acosh, x)
+    function = math.acosh
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(g, _root_of(at.x, 1.0, -1.0))
 
 
-class AtanhOp(ElementwiseUnaryOp, name="pd.atanh"):
+class AtanhOp(_NumberFunctionOp, name="pd.atanh"):
     """out = artanh(x) = ln((1 + x) / (1 - x)) / 2: infinite at -1 and 1, NaN beyond."""
 
-    has_inplace_form = False
     onnx = OnnxOperator("Atanh", 9, 22)
     interval = (-0.9, 0.9)
-
-    def compute(self, x: NDArray[Any]) -> NDArray[Any]:
-        return numerics.by_number(_artanh, x)
+    function = staticmethod(_artanh)
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(g, scaled(pd.square(at.x).out, -1.0, 1.0))
