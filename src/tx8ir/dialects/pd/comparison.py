@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,44 +18,30 @@ from tx8ir.core import (
     Operand,
     Pure,
     Result,
+    ScalarType,
     Type,
     i1,
     numeric_operand,
     operand,
     result,
 )
-from tx8ir.dialects.samples import BROADCASTS, Kind, Sampled, case, of, pairs
+from tx8ir.dialects.samples import BROADCASTS, Sampled, case, of
 
-from .declaration import Elementwise, OnnxOperator
+from .declaration import OnnxOperator
+from .elementwise_binary import BroadcastingOp
 from .inference import broadcast_shape, make_type, same_element, tensor_operand
 from .promotion import PromotesOperands
 
 
-class ComparisonOp(
-    Op,
-    PromotesOperands,
-    Elementwise,
-    Compute,
-    InferTypes,
-    Sampled,
-    traits=(Pure, HasValueSemantics, ElementwiseMappable),
-):
+class ComparisonOp(BroadcastingOp):
     """Base of the operations from two tensors of one element type to truth values."""
 
-    x: NumericOperand = numeric_operand(doc="[...]")
-    y: NumericOperand = numeric_operand(doc="[...], broadcastable with `x`")
     out: Result = result(doc="the broadcast shape, of i1")
 
-    mixed_precision = "infer"
-    accepts: ClassVar[Kind] = "any"
-    """Element types that the operands may have."""
-    cases = pairs(BROADCASTS)
+    accepts = "any"
 
-    def infer_types(self) -> tuple[Type, ...]:
-        x = tensor_operand(self, self.x, "x", kind=self.accepts)
-        y = tensor_operand(self, self.y, "y", kind=self.accepts)
-        same_element(self, x=x, y=y)
-        return (make_type((x, y), broadcast_shape(self, x=x, y=y), i1),)
+    def result_element(self, operands: ScalarType) -> ScalarType:
+        return i1
 
 
 class EqualOp(ComparisonOp, name="pd.equal", traits=(Commutative,)):

@@ -20,6 +20,7 @@ from tx8ir.core import (
     Pure,
     RankedTensor,
     Result,
+    ScalarType,
     Type,
     Value,
     numeric_operand,
@@ -38,7 +39,7 @@ from .inference import broadcast_shape, make_type, same_element, tensor_operand
 from .promotion import PromotesOperands
 
 
-class ElementwiseBinaryOp(
+class BroadcastingOp(
     Op,
     PromotesOperands,
     Elementwise,
@@ -51,23 +52,34 @@ class ElementwiseBinaryOp(
 
     x: NumericOperand = numeric_operand(doc="[...]")
     y: NumericOperand = numeric_operand(doc="[...], broadcastable with `x`")
-    out: Result = result(doc="the broadcast shape, the element type of the operands")
 
-    has_inplace_form = True
     mixed_precision = "infer"
-    accepts: ClassVar[Kind] = "number"
+    accepts: ClassVar[Kind]
     """Element types that the operands may have."""
     cases = pairs(BROADCASTS)
 
-    def gradients(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
-        """The gradients of a scalar by both operands, in the broadcast shape, from `g`, the one by `out`."""
-        raise IrError(f"{self.name} has no gradient", self)
+    def result_element(self, operands: ScalarType) -> ScalarType:
+        """The element type of the result, from that of the operands."""
+        return operands
 
     def infer_types(self) -> tuple[Type, ...]:
         x = tensor_operand(self, self.x, "x", kind=self.accepts)
         y = tensor_operand(self, self.y, "y", kind=self.accepts)
-        element = same_element(self, x=x, y=y)
+        element = self.result_element(same_element(self, x=x, y=y))
         return (make_type((x, y), broadcast_shape(self, x=x, y=y), element),)
+
+
+class ElementwiseBinaryOp(BroadcastingOp):
+    """Base of the operations whose result has the element type of the operands."""
+
+    out: Result = result(doc="the broadcast shape, the element type of the operands")
+
+    has_inplace_form = True
+    accepts = "number"
+
+    def gradients(self, x: Value, y: Value, g: Value) -> tuple[Value, Value]:
+        """The gradients of a scalar by both operands, in the broadcast shape, from `g`, the one by `out`."""
+        raise IrError(f"{self.name} has no gradient", self)
 
 
 class AddOp(ElementwiseBinaryOp, name="pd.add", traits=(Commutative,)):
