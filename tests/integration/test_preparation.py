@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
 import tx8ir
+from support.scripts import ROOT, load
 from tx8ir.compiler import CompileOptions, pipeline
 from tx8ir.passes import PassError, PassManager
 from tx8ir.testing import check
 from tx8ir.transforms import PREPARATION
 from tx8ir.transforms.preparation import REQUIRED
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "preparation.md"
 
 
 @pytest.fixture(scope="module")
 def preparation() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("preparation", ROOT / "benchmarks" / "preparation.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("benchmarks/preparation.py")
 
 
 def test_the_page_shows_what_the_benchmark_prints(preparation: ModuleType, pytestconfig: pytest.Config) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from support.scripts import load
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import tx8
 from tx8ir.sim import Simulator
@@ -22,18 +21,8 @@ CLASSES = sorted(op.name for op in EXECUTORS)
 INDICES = ("index", "index_spm")
 
 
-def examples() -> Any:
-    """The module with one valid instruction of each class."""
-    path = Path(__file__).parents[2] / "dialects" / "test_tx8_instructions.py"
-    spec = importlib.util.spec_from_file_location("instruction_examples", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MAKE = examples().make
+MAKE: Any = load("tests/dialects/test_tx8_instructions.py").make
+"""One valid instruction of each class."""
 
 
 def touched(

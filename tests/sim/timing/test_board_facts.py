@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from support.scripts import ROOT, load
 from tx8ir.sim import SimReport, time_program
-
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def board_facts() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("board_facts", ROOT / "benchmarks" / "board_facts.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("benchmarks/board_facts.py")
 
 
 def test_the_page_shows_what_the_program_prints(board_facts: ModuleType) -> None:

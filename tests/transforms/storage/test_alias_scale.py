@@ -5,13 +5,9 @@ Times are in docs/benchmarks/alias.md; here the size of the result and the depth
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 
+from support.scripts import load
 from tx8ir.analysis import AliasAnalysis
 from tx8ir.core import Program
 from tx8ir.passes import PassManager
@@ -19,18 +15,7 @@ from tx8ir.passes import PassManager
 PASSES = "to-value-semantics,copy-elision,to-inplace"
 
 
-def _benchmark() -> ModuleType:
-    path = Path(__file__).parents[3] / "benchmarks" / "bench_alias.py"
-    spec = importlib.util.spec_from_file_location("bench_alias", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["bench_alias"] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-BENCHMARK = _benchmark()
+BENCHMARK = load("benchmarks/bench_alias.py")
 
 
 def size(program: Program) -> int:
