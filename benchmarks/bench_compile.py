@@ -19,6 +19,7 @@ from pathlib import Path
 
 import attrs
 
+import tx8ir
 from tx8ir.backend.graph import backend_ops
 from tx8ir.backend.nest.body import NestBody, fold_relayouts
 from tx8ir.backend.nest.kernels import Kernels
@@ -26,8 +27,8 @@ from tx8ir.backend.nest.price import Plan
 from tx8ir.backend.nest.schedule import read_schedule, write_schedule
 from tx8ir.backend.nest.spm import plan_spm
 from tx8ir.compiler import STAGES, pipeline
-from tx8ir.core import Builder, FunctionType, Program, ScalarType, Value, VTensorType, bf16, f32
-from tx8ir.dialects import func, pd, tx8, tx8be
+from tx8ir.core import Program, ScalarType, VTensorType, bf16, f32
+from tx8ir.dialects import pd, tx8, tx8be
 from tx8ir.passes import PassManager
 from tx8ir.signature import Signature
 from tx8ir.sim import SimReport, Simulator, time_program
@@ -61,36 +62,14 @@ class Row:
     smaller: Callable[..., Program] | None = None
 
 
-def program_of(build: Callable[..., Value], **inputs: VTensorType) -> Program:
-    """A program with one result."""
-    program = Program.empty()
-    main = func.FuncOp(sym_name="main", function_type=FunctionType(tuple(inputs.values()), ()), arg_names=tuple(inputs))
-    with Builder.at_end(main.body.block):
-        out = build(*main.body.block.args)
-        func.ReturnOp([out])
-    main.set_attribute("function_type", FunctionType(tuple(inputs.values()), (out.type,)))
-    main.set_attribute("result_names", ("y",))
-    program.body.append(main)
-    program.verify()
-    return program
-
-
 def product(m: int, k: int, n: int) -> Program:
     """A bf16 product of dense factors."""
-
-    def build(x: Value, w: Value) -> Value:
-        return pd.matmul(x, w).out
-
-    return program_of(build, x=VTensorType((m, k), bf16), w=VTensorType((k, n), bf16))
+    return tx8ir.function(pd.matmul).program(VTensorType((m, k), bf16), VTensorType((k, n), bf16))
 
 
 def softmax(*shape: int) -> Program:
     """Softmax of the last axis in f32."""
-
-    def build(x: Value) -> Value:
-        return pd.softmax(x).out
-
-    return program_of(build, x=VTensorType(shape, f32))
+    return tx8ir.function(pd.softmax).program(VTensorType(shape, f32))
 
 
 def bound(target: Target, moved: int, products: int = 0, element: ScalarType = bf16) -> float:
