@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-OPTIONAL = ("onnx", "torch", "typer", "rich", "matplotlib", "graphviz")
+OPTIONAL = ("onnx", "torch", "typer", "rich", "matplotlib")
 
 
 def run(code: str) -> str:
