@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from tx8ir.analysis.constant_propagation import Constant, ConstantPropagation
+from tx8ir.analysis.constant_propagation import Constant, propagate_constants
 from tx8ir.analysis.constants import constant_name, constant_type, make_constant
 from tx8ir.core import Operation, Program, Pure, Value, detached
 from tx8ir.dialects import builtin
@@ -54,13 +54,12 @@ class Sccp(OperationPass):
     interprocedural: bool = option(True, "follow constants through calls, when the pass runs on the whole module")
 
     def run_on(self, root: Operation, program: Program) -> None:
-        solver = ConstantPropagation(root, program, self.max_bytes, self.interprocedural)
-        solver.solve()
-        self.count("refused", len(solver.refused))
+        propagation = propagate_constants(root, program, max_bytes=self.max_bytes, interprocedural=self.interprocedural)
+        self.count("refused", len(propagation.refused))
         constants = {
             value: found
-            for value, found in solver.known.items()
-            if found is not None and value.has_uses and not solver.is_constant(value)
+            for value, found in propagation.constants().items()
+            if value.has_uses and not propagation.is_constant(value)
         }
         folded = {
             op for op in {value.defining_op for value in constants} if op is not None and _vanishes(op, constants)
