@@ -9,43 +9,34 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.analysis import AliasAnalysis
+from tx8ir.analysis.dataflow import Anchor, DataFlowSolver
 from tx8ir.analysis.effects import DroppableKinds, is_droppable
-from tx8ir.core import HasValueSemantics, Inplace, Operation, Program, TensorType
+from tx8ir.analysis.liveness import Liveness
+from tx8ir.core import HasValueSemantics, Inplace, Operation, Program, TensorType, Value
 from tx8ir.dialects import builtin, func
 from tx8ir.passes import OperationPass, register_pass
 
 
-class _Liveness:
-    """Which operations of a function something observes, and through them which storages.
+class _BufferLiveness(Liveness):
+    """Liveness that sees through storage: a write to a function's own storage matters when that storage is live.
 
-    Operations with an effect other than writing storage of the function's own are observed, and so are the definers of
-    what an observed operation uses. A storage is live when an observed operation uses a tensor in it; then every write
-    to it is observed.
+    A storage is live when a tensor in it is. Values that go with control or decide where it goes all are: what carries
+    them stays.
     """
 
     def __init__(self, function: Operation, analysis: AliasAnalysis) -> None:
+        super().__init__()
         self._analysis = analysis
-        self._kinds = DroppableKinds()
+        self._live_storages: set[int] = set()
         self._writers: defaultdict[int, list[Operation]] = defaultdict(list)
-        self.live: set[Operation] = set()
-        self.live_storages: set[int] = set()
-        self._work: list[Operation] = []
-        self.operations = [op for op in function.walk() if op is not function]
-        for op in self.operations:
-            if self._is_write_inside(op):
-                for storage in analysis.storages(op.operands[0]):
-                    self._writers[storage].append(op)
-            elif op.regions or not is_droppable(op, self._kinds):
-                self._observe(op)
-        while self._work:
-            for value in self._work.pop().operands:
-                definer = value.defining_op
-                if definer is not None:
-                    self._observe(definer)
-                for storage in analysis.storages(value) - self.live_storages:
-                    self.live_storages.add(storage)
-                    for writer in self._writers[storage]:
-                        self._observe(writer)
+        self._operations = [op for op in function.walk() if op is not function]
+        solver = DataFlowSolver(function)
+        solver.load(self)
+        solver.run()
+        for op in self._operations:
+            if op.parent not in solver.reached:  # it stays, and so does what it uses
+                self.use_operands(op)
+        self.drain()
 
     def _is_write_inside(self, op: Operation) -> bool:
         """Whether `op` writes storage that nobody outside of the function has, and does nothing else."""
@@ -54,22 +45,46 @@ class _Liveness:
         written = op.operands[0]
         return bool(self._analysis.storages(written)) and not self._analysis.is_external(written)
 
-    def _observe(self, op: Operation) -> None:
-        if op not in self.live:
-            self.live.add(op)
-            self._work.append(op)
+    def transfer(self, op: Operation) -> None:
+        if not self._is_write_inside(op):
+            super().transfer(op)
+            return
+        storages = self._analysis.storages(op.operands[0])
+        for storage in storages:
+            self._writers[storage].append(op)
+        if not storages.isdisjoint(self._live_storages) or any(self.is_live(result) for result in op.results):
+            self.use_operands(op)
 
-    def touches_dead_storage(self, op: Operation) -> bool:
-        """Whether an operand or result of `op` is a tensor in storage of the function's own that is not live."""
+    def learn(self, anchor: Anchor, state: bool) -> None:
+        super().learn(anchor, state)
+        if isinstance(anchor, Value):
+            for storage in self._analysis.storages(anchor) - self._live_storages:
+                self._live_storages.add(storage)
+                for writer in self._writers[storage]:
+                    self.push(writer)
+
+    def values_forwarded(self, sources: Sequence[Value], targets: Sequence[Value]) -> None:
+        for value in sources:
+            self.learn(value, True)
+
+    def values_decide(self, values: Sequence[Value], op: Operation) -> None:
+        self.values_escape(values, op)
+
+    def _is_dead(self, op: Operation) -> bool:
+        """Whether `op` does not matter, and touches storage of the function's own that is not live."""
+        if op.regions or any(self.is_live(result) for result in op.results):
+            return False
+        if self.has_effect(op) and not self._is_write_inside(op):
+            return False
         return any(
-            not self._analysis.storages(value) <= self.live_storages and not self._analysis.is_external(value)
+            not self._analysis.storages(value) <= self._live_storages and not self._analysis.is_external(value)
             for value in (*op.operands, *op.results)
         )
 
     def dead(self) -> list[Operation]:
-        """The operations that touch dead storage or use what such an operation makes; none of them is observed."""
+        """The operations that touch dead storage or use what such an operation makes; none of them matters."""
         found: dict[Operation, None] = {}
-        work = [op for op in self.operations if op not in self.live and self.touches_dead_storage(op)]
+        work = [op for op in self._operations if self._is_dead(op)]
         while work:
             op = work.pop()
             if op not in found:
@@ -105,7 +120,7 @@ class RemoveDeadBuffers(OperationPass):
         analysis = self.analyses.get(AliasAnalysis, program)
         for function in functions:
             if not analysis.is_opaque(function):
-                self._remove(_Liveness(function, analysis).dead())
+                self._remove(_BufferLiveness(function, analysis).dead())
 
     def _remove(self, dead: Sequence[Operation]) -> None:
         """Erases the operations, users first, and then what only they used and may be dropped."""
