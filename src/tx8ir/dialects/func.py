@@ -41,11 +41,8 @@ if TYPE_CHECKING:
     from tx8ir.core.text.printer import Printer
 
 
-class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symbol)):
-    """A function. Its entry block takes the inputs of `function_type`; made without a body, it gets an empty one.
-
-    A private function whose region has no block is a declaration: another tool defines it.
-    """
+class FunctionOp(Op, CallableLike, traits=(IsolatedFromAbove, Symbol)):
+    """A symbol with a body that takes arguments, with the text of MLIR's functions; what dialects share of these."""
 
     sym_name: str = attribute(doc="the symbol it is called by")
     function_type: FunctionType = attribute(doc="what it takes and gives")
@@ -76,14 +73,14 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
         ):
             if given is not None and not _are_dictionaries(given, count):
                 raise VerifyError(f"{key} of @{self.sym_name} must be {count} dictionaries, not {given}", self)
-        if self.sym_visibility not in (None, *_VISIBILITIES):
+        if self.sym_visibility not in (None, *VISIBILITIES):
             raise VerifyError(
-                f"sym_visibility of @{self.sym_name} is {self.sym_visibility!r}, expected one of {_VISIBILITIES}", self
+                f"sym_visibility of @{self.sym_name} is {self.sym_visibility!r}, expected one of {VISIBILITIES}", self
             )
         if not len(self.body):
             if self.sym_visibility in (None, "public"):
                 raise VerifyError(
-                    f"func.func @{self.sym_name} has no body, which only a private function may lack", self
+                    f"{self.name} @{self.sym_name} has no body, which only a private function may lack", self
                 )
             return
         given = tuple(a.type for a in self.body.block.args)
@@ -112,13 +109,13 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
         else:
             takes = [f"{printer.type(t)}{_braces(printer, self.arg_attrs, i)}" for i, t in enumerate(kind.inputs)]
         visibility = f"{self.sym_visibility} " if self.sym_visibility is not None else ""
-        printer.write(f"func.func {visibility}{symbol_text(self.sym_name)}({', '.join(takes)}){arrow}")
+        printer.write(f"{self.name} {visibility}{symbol_text(self.sym_name)}({', '.join(takes)}){arrow}")
         printer.write(printer.attributes(self.attributes, _IN_HEADER, " attributes "))
 
     @classmethod
     def parse_custom(cls, parser: Parser) -> CustomFormat:
         location = parser.here(parser.pos)
-        visibility = next((word for word in _VISIBILITIES if parser.accept(word)), None)
+        visibility = next((word for word in VISIBILITIES if parser.accept(word)), None)
         name = parser.symbol()
         parser.expect("(", "after the name of a function")
         parser.skip_space()
@@ -151,7 +148,14 @@ class FuncOp(Op, CallableLike, name="func.func", traits=(IsolatedFromAbove, Symb
         return CustomFormat(finish, has_region=False)
 
 
-_VISIBILITIES = ("private", "public", "nested")
+class FuncOp(FunctionOp, name="func.func"):
+    """A function. Its entry block takes the inputs of `function_type`; made without a body, it gets an empty one.
+
+    A private function whose region has no block is a declaration: another tool defines it.
+    """
+
+
+VISIBILITIES = ("private", "public", "nested")
 _IN_HEADER = ("sym_name", "function_type", "sym_visibility", "arg_attrs", "res_attrs")
 
 Argument = tuple[str, int, Type, Location]

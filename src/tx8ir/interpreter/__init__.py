@@ -9,6 +9,7 @@ from __future__ import annotations
 # These attach Evaluate to operations.
 from . import backend_models as backend_models
 from . import control_flow as control_flow
+from . import global_models as global_models
 from . import models as models
 from .arrays import EvaluationError
 from .evaluator import Computer, Interpreter, Observer, evaluate, evaluate_operation, run_startup

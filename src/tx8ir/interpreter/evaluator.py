@@ -87,8 +87,8 @@ class _Step:
         self.operands = op.operands
         self.results = op.results
         self.dying: list[Value] = [r for r in op.results if not r.has_uses]
-        self.is_terminator = op.has_trait(Terminator) and not op.successors
         self.evaluate = op.interface(Evaluate)
+        self.is_terminator = op.has_trait(Terminator) and not op.successors and self.evaluate is None
         self.compute = op.interface(Compute) if self.evaluate is None else None
         self.inplace = op.has_trait(Inplace)
         self.views = (
@@ -178,6 +178,7 @@ class _Run:
     outputs: dict[str, NDArray[Any]] = attrs.field(factory=dict[str, NDArray[Any]])
     variables: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
     feeds: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
+    globals: dict[str, RuntimeValue] = attrs.field(factory=dict[str, Any])
     _functions: dict[str, func.FuncOp] = attrs.field(factory=dict[str, func.FuncOp], init=False)
 
     def function(self, name: str) -> func.FuncOp | None:

@@ -89,6 +89,11 @@ class Evaluator(Protocol):
         """The storage of each variable that this evaluation writes or may write; the others are as in the store."""
         ...
 
+    @property
+    def globals(self) -> dict[str, RuntimeValue]:
+        """What the globals of the module hold by name, once this evaluation has looked at one."""
+        ...
+
     def function(self, name: str) -> func.FuncOp | None:
         """The function of that name in the program, or None; O(1), however many there are."""
         ...

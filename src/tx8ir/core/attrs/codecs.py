@@ -36,9 +36,10 @@ class Codec:
         encode: Python value to attribute; raises TypeError, ValueError or OverflowError.
         accepts: whether an attribute that was read from text or set by hand is of the right kind.
         attribute_class: the class of attributes that the annotation is, or None when it is something else.
+        enumeration: the enumeration that the annotation is, or None when it is something else.
     """
 
-    __slots__ = ("accepts", "attribute_class", "encode", "expected")
+    __slots__ = ("accepts", "attribute_class", "encode", "enumeration", "expected")
 
     def __init__(
         self,
@@ -46,8 +47,10 @@ class Codec:
         encode: Callable[[Any], Attribute],
         accepts: Callable[[Attribute], bool],
         attribute_class: type[Attribute] | None = None,
+        enumeration: type[enum.Enum] | None = None,
     ) -> None:
         self.attribute_class = attribute_class
+        self.enumeration = enumeration
         self.expected = expected
         self.encode = encode
         self.accepts = accepts
@@ -168,7 +171,10 @@ def _enum_codec(cls: type[enum.Enum]) -> Codec:
         return EnumAttr(value)
 
     return Codec(
-        f"a {cls.__name__} ({spellings})", encode, lambda a: isinstance(a, EnumAttr) and isinstance(a.value, cls)
+        f"a {cls.__name__} ({spellings})",
+        encode,
+        lambda a: isinstance(a, EnumAttr) and isinstance(a.value, cls),
+        enumeration=cls,
     )
 
 

@@ -71,7 +71,7 @@ class _InternedStruct(type):
 
 
 class StructAttr(Attribute, metaclass=_InternedStruct):
-    """Base of attributes with named fields: a frozen attrs class under `@struct_attr("dialect.mnemonic")`."""
+    """Base of attributes with named fields, or none: a frozen attrs class under `@struct_attr("dialect.mnemonic")`."""
 
     __slots__ = ()
     attr_name: ClassVar[str] = ""
@@ -98,7 +98,7 @@ class StructAttr(Attribute, metaclass=_InternedStruct):
         return {n: getattr(self, n) for n in self.field_names() if getattr(self, n) is not None}
 
     def __str__(self) -> str:
-        return f"#{self.attr_name}<{DictAttr(self.fields())}>"
+        return f"#{self.attr_name}<{DictAttr(self.fields())}>" if self.field_names() else f"#{self.attr_name}"
 
 
 class SparseStructAttr(StructAttr):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute, DictAttr, dict_attr
 from tx8ir.core.attrs.types import Type
@@ -195,6 +195,9 @@ def _infer(d: OpDef, op: Operation, given: tuple[Any, ...], key: Any) -> tuple[T
             return (op._operands[0]._value._type,) * len(d.results)
         if all(f.count == "many" for f in d.results):
             return ()
+        only = [f.only_type for f in d.results]
+        if None not in only:
+            return cast("tuple[Type, ...]", tuple(only))
         raise IrError(f"{op.name} needs the type of its result: pass {d.results[0].name}=…", op)
     return _check_result_types(d, op, given)
 

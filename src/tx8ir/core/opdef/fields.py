@@ -19,7 +19,7 @@ OperandLike: TypeAlias = "Value | Operation | float | np.number[Any] | np.bool_ 
 
 T = TypeVar("T")
 MISSING: Final[Any] = object()
-Constraint = type[Type] | tuple[type[Type], ...] | Callable[[Type], bool] | None
+Constraint = type[Type] | tuple[type[Type], ...] | Type | Callable[[Type], bool] | None
 
 
 class Field:
@@ -38,7 +38,7 @@ class ValueField(Field):
 
     Attributes:
         count: "one", "optional" or "many".
-        constraint: a Type class, several, or a predicate that the type must satisfy.
+        constraint: a Type class, several, the one type that fits, or a predicate that the type must satisfy.
     """
 
     count: Literal["one", "optional", "many"] = "one"
@@ -50,11 +50,20 @@ class ValueField(Field):
     def accepts(self, type: Type) -> bool:
         if self.constraint is None:
             return True
+        if self.only_type is not None:
+            return type is self.only_type
         constraint = cast(Any, self.constraint)
         return isinstance(type, constraint) if isinstance(constraint, (tuple, _CLASS)) else constraint(type)
 
+    @property
+    def only_type(self) -> Type | None:
+        """The type, when the constraint allows one only; no text and no constructor needs to say it."""
+        return self.constraint if isinstance(self.constraint, Type) else None
+
     def expected(self) -> str:
         """What the constraint asks for, in words."""
+        if self.only_type is not None:
+            return str(self.only_type)
         if isinstance(self.constraint, tuple):
             return " or ".join([c.__name__ for c in cast(Any, self.constraint)])  # pyright: ignore[reportUnknownMemberType]
         return getattr(self.constraint, "__name__", "any type").replace("_", " ")

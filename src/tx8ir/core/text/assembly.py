@@ -11,12 +11,14 @@ A format is a sequence of
 - `shared-type($x, $y, …)`: the one type of single operands and results;
 - `functional-type($inputs, $outputs)`: `(T, …) -> T`;
 - `one-of($name, eq, ne, …)`: an attribute that is the number of a word, from 0, by that word;
+- `member($name)`: an attribute that is a member of an enumeration, by its word alone;
+- `number($name, index)`: an integer attribute of that type, without it;
 - `attr-dict`, once: the attributes that nothing else in the format says;
 - `( … $name^ … )?`: only where the operands or the attribute marked with `^` are there.
 
-A result whose type is not written has the type that all operands and results share (`SameOperandsAndResultType`), or
-is inferred. An attribute with a default that a group is there for is written where it differs; flags are written
-`<a, b>`, a unit not at all.
+A value whose type is not written has the only type that its field allows, or that all operands and results share
+(`SameOperandsAndResultType`); else, of a result, it is inferred. An attribute with a default that a group is there for
+is written where it differs; flags are written `<a, b>`, a unit not at all.
 The generic form is always read too, and written when the format does not say all.
 """
 
@@ -26,14 +28,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import attrs
 
 from tx8ir.core.attrs.attributes import Attribute, DictAttr, IntAttr, StrAttr, UnitAttr
+from tx8ir.core.attrs.builtin_types import IndexType
 from tx8ir.core.attrs.lexer import IDENTIFIER
-from tx8ir.core.attrs.structured import FlagsAttr
+from tx8ir.core.attrs.structured import EnumAttr, FlagsAttr
 from tx8ir.core.attrs.types import NoneType, ScalarType, Type, i64
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.block import Block
@@ -82,6 +86,17 @@ class OneOf:
 
 
 @attrs.frozen
+class MemberOf:
+    field: AttributeField
+
+
+@attrs.frozen
+class NumberOf:
+    field: AttributeField
+    type: Any
+
+
+@attrs.frozen
 class FunctionalType:
     inputs: ValueField
     outputs: ValueField
@@ -98,7 +113,9 @@ class Group:
     anchor: Field
 
 
-Element: TypeAlias = Literal | Variable | TypeOf | SharedType | OneOf | FunctionalType | AttributeDict | Group
+Element: TypeAlias = (
+    Literal | Variable | TypeOf | SharedType | OneOf | MemberOf | NumberOf | FunctionalType | AttributeDict | Group
+)
 
 
 @attrs.define
@@ -197,6 +214,9 @@ class Assembly:
         if isinstance(element, OneOf):
             number: int = op.attributes[element.field.key].value
             return element.words[number]
+        if isinstance(element, (MemberOf, NumberOf)):
+            found = op.attributes[element.field.key].value
+            return str(found.value if isinstance(found, Enum) else found)
         if isinstance(element, FunctionalType):
             inputs, outputs = (tuple(v.type for v in self._values(f, op)) for f in (element.inputs, element.outputs))
             return printer.signature(inputs, outputs)
@@ -238,9 +258,14 @@ class Assembly:
                 parts.types |= {field.name: shared for field in element.fields}
             elif isinstance(element, OneOf):
                 parts.attributes[element.field.key] = IntAttr(_read_word(element.words, parser))
+            elif isinstance(element, MemberOf):
+                parts.attributes[element.field.key] = self._member(element.field, parser)
+            elif isinstance(element, NumberOf):
+                parts.attributes[element.field.key] = IntAttr(parser.element(element.type), element.type)
             elif isinstance(element, TypeOf):
                 if element.implied is None:
-                    parts.types[element.field.name] = parser.type_list()
+                    one = element.field.count == "one"
+                    parts.types[element.field.name] = [parser.type()] if one else parser.type_list()
                 else:
                     parts.types[element.field.name] = [parser.type() if parser.accept(":") else element.implied]
             elif isinstance(element, FunctionalType):
@@ -252,6 +277,10 @@ class Assembly:
                     parts.attributes |= dict(parser.dictionary())
             else:
                 self._read_variable(element.field, parser, parts)
+
+    def _member(self, field: AttributeField, parser: Parser) -> EnumAttr:
+        members = tuple(self._definition.codecs[field.name][0].enumeration or ())
+        return EnumAttr(members[_read_word(tuple(m.value for m in members), parser)])
 
     def _starts(self, group: Group, parser: Parser) -> bool:
         first = group.elements[0]
@@ -290,14 +319,16 @@ class Assembly:
         shared = self._shared_type(parts)
         for field in d.operands:
             names = parts.operands.get(field.name, [])
-            types = parts.types.get(field.name, [shared] * len(names) if shared is not None else [])
+            only = field.only_type or shared
+            types = parts.types.get(field.name, [only] * len(names) if only is not None else [])
             if len(types) != len(names):
                 parser.fail(f"{self._op_class.name} has {len(names)} operands {field.name} and {len(types)} types", at)
             groups.append(parser.resolve(names, tuple(types)))
         unsaid = [NoneType()] if issubclass(self._op_class, InferTypes) else []
         results: list[Type] = []
         for field in d.results:
-            results += parts.types.get(field.name, unsaid if shared is None else [shared])
+            only = field.only_type or shared
+            results += parts.types.get(field.name, unsaid if only is None else [only])
         if d.uses_segments:
             parts.attributes[SEGMENTS] = segment_sizes(map(len, groups))
         op = create_unchecked(
@@ -309,7 +340,7 @@ class Assembly:
             tuple(parts.successors[f.name] for f in d.successors),
             parser.here(at),
         )
-        if unsaid and shared is None and any(field.name not in parts.types for field in d.results):
+        if unsaid and NoneType() in results:
             try:
                 for result, type in zip(op.results, cast(InferTypes, op).infer_types(), strict=True):
                     result._type = type
@@ -388,6 +419,8 @@ class _Compiler:
             "shared-type": self._shared,
             "functional-type": self._functional,
             "one-of": self._one_of,
+            "member": self._member,
+            "number": self._number,
         }.get(text)
         if make is None:
             raise TypeError(f"an assembly format has no {text!r}")
@@ -426,10 +459,26 @@ class _Compiler:
             raise TypeError(f"the assembly format {self._source!r} lacks a ')'")
         return SharedType(tuple(fields))
 
-    def _one_of(self) -> Element:
+    def _attribute(self) -> AttributeField:
         field = self._assembly.field(self._next()[1])
         if not isinstance(field, AttributeField):
-            raise TypeError(f"{field.name} is no attribute, so no number of a word")
+            raise TypeError(f"{field.name} is no attribute, so it has no word or number")
+        return field
+
+    def _member(self) -> Element:
+        field = self._attribute()
+        self._expect(")")
+        return MemberOf(field)
+
+    def _number(self) -> Element:
+        field = self._attribute()
+        self._expect(",")
+        name = self._next()[1]
+        self._expect(")")
+        return NumberOf(field, IndexType() if name == "index" else ScalarType.of(name))
+
+    def _one_of(self) -> Element:
+        field = self._attribute()
         words: list[str] = []
         while (mark := self._next()[1]) == ",":
             words.append(self._next()[1])
@@ -449,6 +498,9 @@ def _sayable(element: Element, op: Operation) -> bool:
     if isinstance(element, OneOf):
         found = op.attributes.get(element.field.key)
         return isinstance(found, IntAttr) and found.type is i64 and 0 <= found.value < len(element.words)
+    if isinstance(element, NumberOf):
+        found = op.attributes.get(element.field.key)
+        return isinstance(found, IntAttr) and found.type is element.type
     if isinstance(element, Group) and isinstance(element.anchor, AttributeField):
         return element.anchor.default in (None, MISSING) or element.anchor.key in op.attributes
     return True
@@ -465,7 +517,7 @@ def _read_word(words: tuple[str, ...], parser: Parser) -> int:
 
 def _variables(elements: Iterable[Element]) -> Iterator[Field]:
     for element in elements:
-        if isinstance(element, (Variable, OneOf)):
+        if isinstance(element, (Variable, OneOf, MemberOf, NumberOf)):
             yield element.field
         elif isinstance(element, Group):
             yield from _variables(element.elements)

@@ -116,7 +116,7 @@ class AttributeParser(AffineParser):
         if mnemonic:
             found = self.context.attribute_class(dialect, mnemonic)
             if found is not None and issubclass(found, StructAttr):
-                return self._struct(found, start)
+                return self._struct(found, start) if found.field_names() else found()
             if found is not None and issubclass(found, FlagsAttr):
                 return self.flags(found)
         elif not self.text.startswith("<", self.pos):

@@ -39,7 +39,8 @@ def print_op(op: Operation, *, locations: bool = False, names: bool = False, com
         comments: write the comments that a text had (see `parse`), each above, after or below its operation.
         generic: write MLIR's generic form, which every tool of MLIR reads: no short forms, the attributes that belong
             to an operation itself as properties (`<{…}>`), vtensors as `tensor<…>`.
-        short: write every operation that has an assembly format in it, as MLIR does (`cf.br ^bb1`).
+        short: write every operation that has an assembly format in it, as MLIR does (`cf.br ^bb1`). With `generic`:
+            as other tools read it, so that only what has no short form is generic.
         aliases: give names to affine maps and sets (`#map`), and to locations (`#loc`) if these are written.
         resources: write dense attributes of more elements than this as blobs at the end of the text.
         elide: leave out the numbers of dense attributes of more elements than this. Such a text is to look at only.
@@ -316,7 +317,7 @@ class Printer:
 
     def _kind(self, op: Operation) -> tuple[Callable[..., None] | None, str, bool]:
         """Of the class of `op`: what writes the short form, if any; the quoted name; whether a plain line may do."""
-        custom = None if self._generic else getattr(op.__class__, "print_custom", None)
+        custom = getattr(op.__class__, "print_custom", None) if self._short or not self._generic else None
         if self._short and custom is None:
             assembly = assembly_of(op.__class__)
             custom = getattr(op.__class__, "print_short", None) if assembly is None else assembly.print

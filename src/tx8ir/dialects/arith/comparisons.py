@@ -62,6 +62,17 @@ _RELATIONS: Final[dict[str, Callable[[Array, Array], Array]]] = {
 }
 
 
+REFLEXIVE: Final = frozenset({"eq", "sle", "sge", "ule", "uge"})
+"""The relations of integers that hold between a number and itself."""
+
+
+def related(relation: str, x: Array, y: Array, width: int) -> Array:
+    """Whether the relation of that word holds between integers of `width` bits, for each element."""
+    if relation.startswith("u"):
+        return _RELATIONS[relation[1:]](unsigned(x, width), unsigned(y, width))
+    return _RELATIONS[relation[-2:]](signed(x), signed(y))
+
+
 class ComparisonOp(ArithOp, InferTypes):
     """A relation between two numbers, for each element."""
 
@@ -102,15 +113,10 @@ class CmpIOp(ComparisonOp, name="arith.cmpi"):
     sample_attributes = tuple({"predicate": n} for n in range(len(INTEGER_PREDICATES)))
 
     def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
-        relation, width = self.relation, width_of(self.lhs)
-        if relation.startswith("u"):
-            return _RELATIONS[relation[1:]](unsigned(x, width), unsigned(y, width))
-        return _RELATIONS[relation[-2:]](signed(x), signed(y))
+        return related(self.relation, x, y, width_of(self.lhs))
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Attribute | None:
-        if self.lhs is not self.rhs:
-            return None
-        return _all(self.relation in ("eq", "sle", "sge", "ule", "uge"), self.out.type)
+        return _all(self.relation in REFLEXIVE, self.out.type) if self.lhs is self.rhs else None
 
 
 class CmpFOp(ComparisonOp, name="arith.cmpf"):
@@ -207,4 +213,13 @@ class SelectOp(ArithOp, InferTypes, name="arith.select"):
         return CustomFormat(lambda _: op, has_region=False)
 
 
-__all__ = ["FLOAT_PREDICATES", "INTEGER_PREDICATES", "CmpFOp", "CmpIOp", "ComparisonOp", "SelectOp"]
+__all__ = [
+    "FLOAT_PREDICATES",
+    "INTEGER_PREDICATES",
+    "REFLEXIVE",
+    "CmpFOp",
+    "CmpIOp",
+    "ComparisonOp",
+    "SelectOp",
+    "related",
+]

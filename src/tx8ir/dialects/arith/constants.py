@@ -23,6 +23,7 @@ from tx8ir.core import (
     Result,
     ScalarType,
     Type,
+    Value,
     VerifyError,
     VTensorType,
     attribute,
@@ -70,6 +71,13 @@ def array_of(constant: Attribute) -> NDArray[Any] | None:
     if element.is_float:
         return array.astype(np.float64 if element is f64 else np.float32)
     return array.astype(np.int8 if element is i4 else element.dtype)
+
+
+def known_array(value: Value) -> NDArray[Any] | None:
+    """The elements of a value that a constant gives; None for any other."""
+    op = value.defining_op
+    constant = op.attributes.get("value") if op is not None and op.has_trait(ConstantLike) else None
+    return None if constant is None else array_of(constant)
 
 
 def attribute_of(array: Any, type: Type) -> Attribute | None:

@@ -30,7 +30,7 @@ from tx8ir.core import (
 from tx8ir.core.attrs.builtin_types import with_element
 from tx8ir.dialects.domains import NOT_ZERO, Domain, OperandDomains
 
-from .constants import ConstantOp, array_of
+from .constants import known_array
 from .declaration import (
     INTEGERS,
     WRAPS,
@@ -110,8 +110,8 @@ class OverflowOp(IntegerBinaryOp):
     sample_attributes = ({}, {"overflow": OverflowAttr(("nsw", "nuw"))})
 
 
-class AddIOp(OverflowOp, name="arith.addi", traits=(Commutative,)):
-    """out = lhs + rhs."""
+class Addition(IntegerBinaryOp, traits=(Commutative,)):
+    """A sum."""
 
     signed_function = staticmethod(np.add)
 
@@ -119,8 +119,12 @@ class AddIOp(OverflowOp, name="arith.addi", traits=(Commutative,)):
         return self.lhs if is_every(operands[1], 0) else self.rhs if is_every(operands[0], 0) else None
 
 
-class SubIOp(OverflowOp, name="arith.subi"):
-    """out = lhs - rhs."""
+class AddIOp(Addition, OverflowOp, name="arith.addi"):
+    """out = lhs + rhs."""
+
+
+class Subtraction(IntegerBinaryOp):
+    """A difference."""
 
     signed_function = staticmethod(np.subtract)
 
@@ -130,8 +134,12 @@ class SubIOp(OverflowOp, name="arith.subi"):
         return self.lhs if is_every(operands[1], 0) else None
 
 
-class MulIOp(OverflowOp, name="arith.muli", traits=(Commutative,)):
-    """out = the low bits of lhs * rhs."""
+class SubIOp(Subtraction, OverflowOp, name="arith.subi"):
+    """out = lhs - rhs."""
+
+
+class Multiplication(IntegerBinaryOp, traits=(Commutative,)):
+    """A product."""
 
     signed_function = staticmethod(np.multiply)
 
@@ -142,6 +150,10 @@ class MulIOp(OverflowOp, name="arith.muli", traits=(Commutative,)):
             if is_every(constant, 1):
                 return value
         return None
+
+
+class MulIOp(Multiplication, OverflowOp, name="arith.muli"):
+    """out = the low bits of lhs * rhs."""
 
 
 def _shift(function: Callable[[Array, Array], Array], x: Array, by: Array, width: int) -> Array:
@@ -156,12 +168,16 @@ class _ShiftOp(IntegerBinaryOp):
         return self.lhs if is_every(operands[1], 0) else None
 
 
-class ShLIOp(_ShiftOp, OverflowOp, name="arith.shli"):
-    """out = lhs << rhs."""
+class LeftShift(_ShiftOp):
+    """A shift to the left."""
 
     def compute(self, x: Array, y: Array) -> Any:
         width = width_of(self.out)
         return wrapped(_shift(np.left_shift, unsigned(x, width), unsigned(y, width), width), self.out)
+
+
+class ShLIOp(LeftShift, OverflowOp, name="arith.shli"):
+    """out = lhs << rhs."""
 
 
 class ShRUIOp(_ShiftOp, name="arith.shrui"):
@@ -266,8 +282,7 @@ class DivisionOp(IntegerBinaryOp, ConditionallySpeculatable, OperandDomains):
         return Domain(), Domain(without=frozenset({0, -1})) if self.overflows else NOT_ZERO
 
     def can_fail(self) -> bool:
-        op = self.rhs.defining_op
-        divisor = array_of(op.value) if isinstance(op, ConstantOp) else None
+        divisor = known_array(self.rhs)
         if divisor is None:
             return True
         return bool(np.any(signed(divisor) == 0)) or (self.overflows and bool(np.any(signed(divisor) == -1)))

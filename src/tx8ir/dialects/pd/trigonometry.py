@@ -30,15 +30,15 @@ _LARGEST = 710.0
 """Of larger numbers the hyperbolic functions are infinite in every format."""
 
 
-def _sinh(x: float) -> float:
+def sinh(x: float) -> float:
     return math.copysign(math.inf, x) if abs(x) > _LARGEST else math.sinh(x)
 
 
-def _cosh(x: float) -> float:
+def cosh(x: float) -> float:
     return math.inf if abs(x) > _LARGEST else math.cosh(x)
 
 
-def _artanh(x: float) -> float:
+def artanh(x: float) -> float:
     return math.copysign(math.inf, x) if abs(x) == 1 else math.atanh(x)
 
 
@@ -101,7 +101,7 @@ class SinhOp(_NumberFunctionOp, name="pd.sinh"):
 
     onnx = OnnxOperator("Sinh", 9, 22)
     interval = (-9.0, 9.0)
-    function = staticmethod(_sinh)
+    function = staticmethod(sinh)
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return times(g, pd.cosh(at.x).out)
@@ -112,7 +112,7 @@ class CoshOp(_NumberFunctionOp, name="pd.cosh"):
 
     onnx = OnnxOperator("Cosh", 9, 22)
     interval = (-9.0, 9.0)
-    function = staticmethod(_cosh)
+    function = staticmethod(cosh)
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return times(g, pd.sinh(at.x).out)
@@ -145,7 +145,7 @@ class AtanhOp(_NumberFunctionOp, name="pd.atanh"):
 
     onnx = OnnxOperator("Atanh", 9, 22)
     interval = (-0.9, 0.9)
-    function = staticmethod(_artanh)
+    function = staticmethod(artanh)
 
     def gradient(self, at: Primal, g: Value) -> Value:
         return _over(g, scaled(pd.square(at.x).out, -1.0, 1.0))
