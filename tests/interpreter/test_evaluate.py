@@ -419,3 +419,20 @@ def test_a_sum_has_the_same_bits_however_its_operand_lies_in_memory(through: str
     given = x.transpose(2, 0, 1) if through == "an input" else x
     rows = np.ascontiguousarray(moved.transpose(2, 0, 1)).reshape(3, -1)
     np.testing.assert_array_equal(evaluate(program, {"arg0": given})["result0"], rows.sum(axis=1))
+
+
+def test_a_constant_is_the_same_in_every_run_whatever_becomes_of_the_arrays() -> None:
+    """It is computed once, and given to whoever uses it: results, and storage that is written."""
+    program = tx8ir.parse("""
+        func.func @main(%x: !pd.tensor<2xf32>) -> (!pd.vtensor<2xf32>, !pd.tensor<2xf32>) {
+          %0 = "pd.full"() {shape = [2 : i64], value = 3.0 : f64, dtype = f32} : () -> !pd.vtensor<2xf32>
+          %1 = "pd.assign_"(%x, %0) : (!pd.tensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.tensor<2xf32>
+          %2 = "pd.add_"(%1, %0) : (!pd.tensor<2xf32>, !pd.vtensor<2xf32>) -> !pd.tensor<2xf32>
+          return %0, %2 : !pd.vtensor<2xf32>, !pd.tensor<2xf32>
+        }
+    """)
+    interpreter = Interpreter(program)
+    for _ in range(2):
+        constant, written = interpreter.run({"arg0": np.zeros(2, np.float32)}).values()
+        assert (constant.tolist(), written.tolist()) == ([3, 3], [6, 6])
+        constant[:] = written[:] = -1

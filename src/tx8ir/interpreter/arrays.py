@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ class EvaluationError(IrError):
     """A program that cannot be evaluated, or inputs that do not fit it."""
 
 
+@cache
 def working_dtype(element: ScalarType, precision: Precision) -> np.dtype[Any]:
     """The dtype that elements are computed in: float32 or float64 for floats, bytes for 4 bits, else their own."""
     if not element.is_float:
@@ -70,7 +72,9 @@ _FLOATS: dict[np.dtype[Any], Format] = {f.dtype: f for f in (F64, F32, F16, BF16
 
 def fits_shape(shape: tuple[int, ...], type_: RankedTensor) -> bool:
     """True if an array of `shape` can be a value of the type: dynamic extents match any."""
-    return len(shape) == type_.rank and all(d in (s, DYNAMIC) for s, d in zip(shape, type_.shape, strict=True))
+    return shape == type_.shape or (
+        len(shape) == type_.rank and all(d in (s, DYNAMIC) for s, d in zip(shape, type_.shape, strict=True))
+    )
 
 
 def check_input(name: str, given: ArrayLike, type_: RankedTensor, precision: Precision) -> NDArray[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 import attrs
 import numpy as np
@@ -20,6 +20,7 @@ from tx8ir.core import (
     NoneType,
     Operation,
     Program,
+    Pure,
     RankedTensor,
     ScalarType,
     TensorType,
@@ -28,6 +29,7 @@ from tx8ir.core import (
     Type,
     Value,
     ViewLike,
+    VTensorType,
     WeightStore,
 )
 from tx8ir.core.attrs.builtin_types import array_type
@@ -74,7 +76,9 @@ class _Step:
         "dying",
         "evaluate",
         "inplace",
+        "is_constant",
         "is_terminator",
+        "kept",
         "op",
         "operands",
         "results",
@@ -95,6 +99,16 @@ class _Step:
             bool(op.operands) and isinstance(op.operands[0].type, TensorType) and ViewLike in op.info.interfaces
         )
         self.shares = any(isinstance(v.type, (ListType, DictType)) for v in (*op.operands, *op.results))
+        self.is_constant = (
+            self.compute is not None and not op.operands and len(op.results) == 1
+            and isinstance(op.results[0].type, VTensorType) and op.has_trait(Pure)
+        )  # fmt: skip
+        self.kept: NDArray[Any] | None = None
+        """What a constant is: computed once, in however many runs and iterations it stands."""
+
+
+_KEPT_BYTES = 4096
+"""Constants up to this size are kept from run to run; a large one takes memory only while it is used."""
 
 
 def _plan(entry: Block) -> dict[Block, list[_Step]]:
@@ -156,11 +170,13 @@ class _Frame:
         self.steps = iter(steps)
         self.values.update((a, v) for a, v in zip(taken, arguments, strict=True) if a.has_uses)
 
-    def read(self, value: Value) -> RuntimeValue:
-        """The value, defined in this block or in one around it."""
-        if value not in self.values:
-            raise EvaluationError("uses a value that is not computed yet; verify the program")
-        return self.values[value]
+    def read(self, values: Sequence[Value]) -> list[RuntimeValue]:
+        """The values, defined in this block or in one around it."""
+        known = self.values
+        try:
+            return [known[value] for value in values]
+        except KeyError:
+            raise EvaluationError("uses a value that is not computed yet; verify the program") from None
 
     def forget(self, step: _Step) -> None:
         """Free the values that nobody uses after `step`."""
@@ -334,7 +350,7 @@ class Interpreter:
             outcome: Outcome = operands
             if step is not None:
                 try:
-                    operands += [frame.read(value) for value in step.operands]
+                    operands = frame.read(step.operands)
                     if not step.is_terminator:
                         outcome = self._start(step, operands, run)
                 except Exception as error:
@@ -346,22 +362,24 @@ class Interpreter:
                 if not frames:
                     return operands
                 self._resume(frames, operands)
-            elif isinstance(outcome, Generator):
-                frame.waiting, frame.asker = step, outcome
-                self._resume(frames, None)
+            elif _is_done(outcome):
+                self._finish(frame, step, outcome)
             elif isinstance(outcome, Jump):
                 frame.forget(step)
                 self._jump(frame, step, outcome)
-            else:
-                self._finish(frame, step, outcome)
+            elif isinstance(outcome, Generator):
+                frame.waiting, frame.asker = step, outcome
+                self._resume(frames, None)
 
     def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run) -> Outcome:
         """Evaluate one operation, or start evaluating one that has blocks to run."""
         if step.evaluate is not None:
             outcome = step.evaluate.evaluate(run, operands)
-            if not isinstance(outcome, (Generator, Jump)):
+            if _is_done(outcome):
                 _check_count(outcome, step.results)
             return outcome
+        if step.kept is not None:
+            return (step.kept,)
         if step.compute is None:
             raise EvaluationError("cannot be evaluated: it implements neither Compute nor Evaluate")
         compute = step.compute.compute
@@ -380,7 +398,13 @@ class Interpreter:
         for operand in operands:
             if not step.shares and isinstance(operand, TensorRef):
                 settled = [_apart(value, operand.storage) for value in settled]
+        if step.is_constant and self.computer is None:
+            self._keep(step, cast("NDArray[Any]", settled[0]))
         return settled
+
+    def _keep(self, step: _Step, constant: NDArray[Any]) -> None:
+        if constant.nbytes <= _KEPT_BYTES:
+            step.kept = constant
 
     def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> None:
         """Go on with the operation that waits in the last frame: it wants another block run, or has its results."""
@@ -440,6 +464,11 @@ def _tensor(name: str, type_: Type) -> RankedTensor:
 def _is_inside(request: Enter, op: Operation) -> bool:
     """Whether the block asked for belongs to the operation that asks, and so sees the values around it."""
     return request.block.parent_op is op
+
+
+def _is_done(outcome: Outcome) -> TypeGuard[Sequence[RuntimeValue]]:
+    """Whether an operation has its results. Lists and tuples, which nearly all give, are told fast."""
+    return isinstance(outcome, (list, tuple)) or not isinstance(outcome, (Jump, Generator))
 
 
 def _check_count(values: Sequence[RuntimeValue], results: Sequence[Value]) -> None:
