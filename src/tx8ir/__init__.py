@@ -51,8 +51,6 @@ __all__ = [
 # What notebooks show comes from a package that nothing else of the IR needs.
 register_lazily("renderer", f"{__name__}.viz.notebook")
 register_lazily("explorer", f"{__name__}.explorer")
-# And so are the passes that come with it.
-register_lazily("pass", f"{__name__}.transforms")
 
 # What `import tx8ir` alone does not need is imported when it is first touched.
 if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name

@@ -10,14 +10,8 @@ from typing import Any, Final, Literal, Protocol, cast
 
 import attrs
 
-from tx8ir import transforms
-from tx8ir.backend import constants, grouping, layout, lowering, set_target
-from tx8ir.backend.codegen import generate_tx8
 from tx8ir.backend.graph import CompileError
-from tx8ir.backend.memory import allocate_ddr, allocate_spm
-from tx8ir.backend.nest import schedule_groups
 from tx8ir.backend.schedule.annotations import read_spm_bytes
-from tx8ir.backend.search import shard_and_split
 from tx8ir.core import DYNAMIC, ElementLike, IrError, Operation, Program, RankedTensor, bf16, element_type, f16, f32
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
@@ -34,20 +28,6 @@ OnOff = Literal["on", "off"]
 
 DTYPES: Final = (f32, bf16, f16)
 """The formats that floating-point values can be computed in."""
-# Importing passes registers them.
-_PASSES: Final = (
-    transforms,
-    set_target,
-    lowering,
-    layout,
-    constants,
-    grouping,
-    schedule_groups,
-    shard_and_split,
-    allocate_spm,
-    allocate_ddr,
-    generate_tx8,
-)
 
 
 def _dtype(given: ElementLike | None) -> Dtype | None:

@@ -1,4 +1,4 @@
-"""What a pass is, and the registry of passes that pipelines name."""
+"""What a pass is, and the registry of passes that pipelines name; `shipped` has those that need no registration."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ import attrs
 from tx8ir.analysis import AnalysisManager
 from tx8ir.core import IrError, Operation, Program
 from tx8ir.rewriting import RewritePattern
-from tx8ir.support.registration import load_registered
 
 from .guarantee import NumericGuarantee
 from .options import is_expressible, option_fields, print_options
+from .shipped import ALIASES, PASSES, PIPELINES_IN, load_pass
 
 
 class PassError(IrError):
@@ -121,14 +121,15 @@ def register_pass(cls: _P) -> _P:
     Raises `TypeError` when the class is not frozen attrs, an option has no default or a type that text cannot
     express, or another class already has the name.
     """
-    load_registered("pass")
     name = cls.name
     for word in (name, *cls.aliases):
         if not NAME.fullmatch(word):
             raise TypeError(f"pass name {word!r} of {cls.__qualname__} is not words of a-z0-9 joined by hyphens")
-        if word in PIPELINES:
+        if word in PIPELINES or word in PIPELINES_IN:
             raise TypeError(f"pass name {word!r} of {cls.__qualname__} is taken by a pipeline")
-        taken = find_pass(word)
+        taken = _registered(word)
+        if taken is None and not _is_shipped(word, cls):
+            taken = load_pass(word)
         if taken is not None and (taken.__module__, taken.__qualname__) != (cls.__module__, cls.__qualname__):
             raise TypeError(
                 f"pass name {word!r} of {cls.__qualname__} is taken by {taken.__module__}.{taken.__qualname__}"
@@ -147,20 +148,27 @@ def register_pass(cls: _P) -> _P:
     return cls
 
 
+def _registered(name: str) -> type[Pass] | None:
+    return _REGISTRY.get(name) or _ALIASES.get(name)
+
+
+def _is_shipped(name: str, cls: type[Pass]) -> bool:
+    """Whether `cls` is the class that the table of shipped passes has under that name; nothing is imported."""
+    return PASSES.get(ALIASES.get(name, name)) == f"{cls.__module__.removeprefix('tx8ir.')}:{cls.__qualname__}"
+
+
 def all_passes() -> Mapping[str, type[Pass]]:
-    """Every registered pass by name, in alphabetical order; aliases are not listed."""
-    load_registered("pass")
-    return types.MappingProxyType(dict(sorted(_REGISTRY.items())))
+    """Every pass by name, shipped and registered, in alphabetical order; aliases are not listed."""
+    shipped = {name: cls for name in PASSES if (cls := load_pass(name)) is not None}
+    return types.MappingProxyType(dict(sorted({**shipped, **_REGISTRY}.items())))
 
 
 def all_patterns() -> Mapping[str, RewritePattern[Any]]:
-    """The patterns of all registered passes (with options at their defaults) by name, in alphabetical order."""
-    load_registered("pass")
-    found = {pattern.name: pattern for cls in _REGISTRY.values() for pattern in cls().patterns()}
+    """The patterns of all passes (with options at their defaults) by name, in alphabetical order."""
+    found = {pattern.name: pattern for cls in all_passes().values() for pattern in cls().patterns()}
     return types.MappingProxyType(dict(sorted(found.items())))
 
 
 def find_pass(name: str) -> type[Pass] | None:
     """The pass of that name or alias, or None."""
-    load_registered("pass")
-    return _REGISTRY.get(name) or _ALIASES.get(name)
+    return _registered(name) or load_pass(name)

@@ -22,11 +22,10 @@ import typing
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from tx8ir.support.registration import load_registered
-
 from .base import NAME, PIPELINES, Pass, PassError, all_passes, find_pass
 from .executor import NestedPassManager
 from .options import OptionValue, Quoted, option_fields, read_value, type_in_words
+from .shipped import PIPELINES_IN, load_pipeline
 
 
 def parse_pipeline(text: str) -> tuple[Pass, ...]:
@@ -44,6 +43,7 @@ def register_pipeline(name: str, text: str) -> None:
         raise ValueError(f"pipeline name {name!r} is not words of a-z0-9 joined by hyphens")
     if find_pass(name) is not None:
         raise ValueError(f"pipeline name {name!r} is taken by a pass")
+    load_pipeline(name)
     if PIPELINES.get(name, text) != text:
         raise ValueError(f"pipeline name {name!r} is taken by the pipeline {PIPELINES[name]}")
     parse_pipeline(text)  # what it names exists, so it cannot contain itself
@@ -52,7 +52,8 @@ def register_pipeline(name: str, text: str) -> None:
 
 def all_pipelines() -> Mapping[str, str]:
     """The text of every named pipeline, in alphabetical order of names."""
-    load_registered("pass")
+    for name in PIPELINES_IN:
+        load_pipeline(name)
     return types.MappingProxyType(dict(sorted(PIPELINES.items())))
 
 
@@ -137,8 +138,10 @@ class _Parser:
         cls = find_pass(name)
         if cls is not None:
             return (self.one_pass(cls, name, at),)
+        load_pipeline(name)
         if name not in PIPELINES:
-            raise self.error(f"no pass is named '{name}'{_did_you_mean(name, (*all_passes(), *PIPELINES))}", at, name)
+            known = (*all_passes(), *all_pipelines())
+            raise self.error(f"no pass is named '{name}'{_did_you_mean(name, known)}", at, name)
         if self.peek()[:2] == ("mark", "{"):
             raise self.error(f"'{name}' is a pipeline, which has no options", self.peek()[2], name)
         passes = parse_pipeline(PIPELINES[name])
