@@ -96,7 +96,8 @@ class _Trace:
             return MatchFailure(op, (), place, "the pattern to return True", "False")
         condition, wanted = found
         used = {node.id for node in ast.walk(condition) if isinstance(node, ast.Name)}
-        shown = [f"{name} = {text}" for name, text in self.names.items() if name in used]
+        # An object that prints as its address says nothing to a reader.
+        shown = [f"{name} = {text}" for name, text in self.names.items() if name in used and " at 0x" not in text]
         return MatchFailure(
             op, (), place, f"{'' if wanted else 'not '}({ast.unparse(condition)})", ", ".join(shown) or "not so"
         )

@@ -12,6 +12,7 @@ rule is compiled to Python functions (`matcher`).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -74,6 +75,9 @@ class Rule(RewritePattern[Operation]):
         where: constraints on the whole `Match`.
         benefit: of the patterns that fit an operation, higher ones are tried first.
 
+    Attributes:
+        declared_at: the file and the line of the call that made it.
+
     Raises:
         TypeError: a pattern that cannot match (a name for two different things, an attribute that the kind has not), or
             a right side that uses what the left side does not give.
@@ -89,6 +93,8 @@ class Rule(RewritePattern[Operation]):
         benefit: int = 1,
         doc: str = "",
     ) -> None:
+        caller = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+        self.declared_at: tuple[str, int] = caller.f_code.co_filename, caller.f_lineno
         self.name = name
         self.roots = root_kinds(name, match)
         self.benefit = benefit
