@@ -55,7 +55,8 @@ def build(out: Path = OUT) -> list[Path]:
     for name in ("flow.svg", "style.css"):
         shutil.copy(DOCS / name, out / "docs" / name)
     shutil.copytree(DOCS / "explorer", out / "docs" / "explorer")
-    shutil.copy(DOCS / "reference" / "explorer.schema.json", out / "docs" / "reference" / "explorer.schema.json")
+    for schema in (DOCS / "reference").glob("*.schema.json"):
+        shutil.copy(schema, out / "docs" / "reference" / schema.name)
     return [out / path for path in pages]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from support.scripts import ROOT, load
@@ -13,3 +15,8 @@ from support.scripts import ROOT, load
 def test_the_page_is_current(script: str, page: str) -> None:
     written = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
     assert written == load(f"docs/{script}.py").page(), f"run `python docs/{script}.py`"
+
+
+def test_the_schemas_are_current() -> None:
+    documented = {path.name: json.loads(path.read_text()) for path in (ROOT / "docs/reference").glob("*.schema.json")}
+    assert documented == load("docs/schemas.py").schemas(), "run `python docs/schemas.py`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import ClassVar
@@ -172,7 +173,13 @@ def test_list_names_every_pass_with_options_and_patterns(opt: Opt) -> None:
 def test_explain_says_why_for_each_operation_of_the_kind(opt: Opt) -> None:
     result = opt("--explain", "pow_two", stdin=SQUARE)
     assert result.exit_code == 0
-    first, second, place = result.stdout.splitlines()
+    declared, *source, first, second, place = result.stdout.splitlines()
+    assert re.fullmatch(r"pow_two, declared at .*/cleanup/patterns/elementwise\.py:\d+:", declared)
+    assert source[:3] == [
+        "    @canonicalization",
+        "    @pattern(pd.PowOp)",
+        "    def pow_two(op: pd.PowOp, rewriter: Rewriter) -> bool:",
+    ]
     assert first == "pow_two matches pd.pow"
     assert second.startswith("pow_two does not match pd.pow: the root: ")
     assert "expected not (op.y != 2.0 or _element(op.out) is None), found op = pd.pow" in second
@@ -180,9 +187,23 @@ def test_explain_says_why_for_each_operation_of_the_kind(opt: Opt) -> None:
 
 
 def test_explain_says_when_there_is_nothing_to_explain(opt: Opt) -> None:
-    assert opt("a.mlir", "--explain", "pow_two").stdout == (
-        "pow_two: the program has no operation that it is for (pd.pow)\n"
+    last = opt("a.mlir", "--explain", "pow_two").stdout.splitlines()[-1]
+    assert last == "pow_two: the program has no operation that it is for (pd.pow)"
+
+
+def test_explain_shows_the_statement_of_a_rule_and_the_class_of_other_patterns(opt: Opt) -> None:
+    assert '    gelu_erf: Final = Rule(\n        "gelu-erf",\n' in opt("a.mlir", "--explain", "gelu-erf").stdout
+    assert "    class SplitSpace(_ConvPattern):\n" in opt("a.mlir", "--explain", "conv_rows").stdout
+
+
+def test_explain_shows_no_address_of_an_object(opt: Opt) -> None:
+    text = (
+        'func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {\n  %0 = "pd.relu"(%x) : (!pd.vtensor<4xf32>)'
     )
+    text += " -> !pd.vtensor<4xf32>\n  return %0 : !pd.vtensor<4xf32>\n}\n"
+    shown = opt("--explain", "idempotent", stdin=text).stdout
+    assert "found op = pd.relu" in shown
+    assert " at 0x" not in shown
 
 
 # --- status and errors
@@ -205,6 +226,30 @@ def test_check_refuses_what_does_not_with_status_1_and_a_small_example(opt: Opt)
 def test_check_holds_each_pass_to_its_guarantee_or_to_the_one_that_is_chosen(opt: Opt) -> None:
     assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check").exit_code == 0
     assert opt("a.mlir", "-p", "convert-dtype{dtype=bf16}", "--check", "--guarantee", "bitwise").exit_code == 1
+
+
+def test_check_evaluates_on_the_inputs_of_a_file(opt: Opt, tmp_path: Path) -> None:
+    """The functions exp and tanh agree on no number, but their results do where both are infinite or no number."""
+    np.savez(tmp_path / "nan.npz", x=np.full(4, np.nan, np.float32))
+    np.savez(tmp_path / "one.npz", x=np.ones(4, np.float32))
+    wrong = ("a.mlir", "-p", "test-exp-to-tanh", "--check", "--inputs")
+    assert opt(*wrong, "nan.npz").exit_code == 0
+    assert opt(*wrong, "one.npz").exit_code == 1
+    np.savez(tmp_path / "other.npz", y=np.ones(4, np.float32))
+    assert "'y' is neither an input" in opt(*wrong, "other.npz").stderr
+    assert opt("a.mlir", "--inputs", "one.npz").exit_code == 2
+
+
+def test_check_draws_indices_inside_of_what_they_index(opt: Opt) -> None:
+    text = """
+    func.func @main(%t: !pd.vtensor<3x2xf32>, %i: !pd.vtensor<64xi64>) -> !pd.vtensor<64x2xf32> {
+      %0 = "pd.gather"(%t, %i) {axis = 0 : i64} : (!pd.vtensor<3x2xf32>, !pd.vtensor<64xi64>) -> !pd.vtensor<64x2xf32>
+      %1 = "pd.exp"(%0) : (!pd.vtensor<64x2xf32>) -> !pd.vtensor<64x2xf32>
+      return %1 : !pd.vtensor<64x2xf32>
+    }
+    """
+    assert opt("-p", "canonicalize", "--check", stdin=text).exit_code == 0
+    assert opt("-p", "test-exp-to-tanh", "--check", stdin=text).exit_code == 1
 
 
 @pytest.mark.parametrize(
@@ -311,11 +356,22 @@ def test_weights_are_saved_into_a_folder_and_never_left_out_in_silence(opt: Opt,
     program.weights.add("w", np.ones(3, np.float32))
     program.save(tmp_path / "model")
     assert "none of the 1 weights" in opt("model", "-p", "cse").stderr
+    lost = opt("model", "-p", "cse", "-o", "text.mlir")
+    assert (lost.exit_code, (tmp_path / "text.mlir").exists()) == (2, False)
+    assert "text.mlir would have none of the 1 weights" in lost.stderr
     result = opt("model", "-p", "cse", "-o", "saved")
     assert (result.exit_code, result.stdout, result.stderr) == (0, "", "")
     saved = Program.load(tmp_path / "saved")
     assert list(saved.weights) == ["w"]
     assert sum(op.name == "pd.exp" for op in saved.module.walk()) == 1
+
+
+def test_the_round_trip_of_the_input_is_verified_on_request(opt: Opt, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert opt("a.mlir", "--verify-roundtrip").exit_code == 0
+    monkeypatch.setattr("tx8ir.cli.opt_command.parse_op", lambda *_, **__: Program.empty().module)
+    refused = opt("a.mlir", "--verify-roundtrip")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "the program is another one after its text was parsed" in refused.stderr
 
 
 class TestExpectedErrors:

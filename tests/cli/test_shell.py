@@ -6,36 +6,58 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
-import typer.main
 from typer.testing import CliRunner
 
 from tx8ir.cli import completion
-from tx8ir.cli.app import app
+from tx8ir.cli.app import COMMANDS, app, load_command
+from tx8ir.cli.compiling import choices_in_words
+from tx8ir.compiler import DTYPES
 
 ROOT = Path(__file__).parents[2]
 MODEL = ROOT / "tests/data/models/gpt2/model.onnx"
 
-COMMANDS = tuple(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+CASES = ("list", "run", "save")
 
 
-@pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_help_fits_a_terminal_of_80_columns(command: str | None) -> None:
-    """No line is wider, and no option is cut short."""
-    arguments = ["--help"] if command is None else [command, "--help"]
-    ran = CliRunner().invoke(app, arguments, env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}, terminal_width=80)
+def loaded(command: tuple[str, ...]) -> Any:
+    found = load_command(command[0])
+    return found.commands[command[1]] if command[1:] else found
+
+
+@pytest.mark.parametrize(
+    "command", [(), *((name,) for name in COMMANDS), *(("cases", name) for name in CASES)], ids=" ".join
+)
+def test_help_fits_a_terminal_of_80_columns(command: tuple[str, ...]) -> None:
+    """No line is wider, no option is cut short, and the exit status is said."""
+    ran = CliRunner().invoke(
+        app, [*command, "--help"], env={"COLUMNS": "80", "TERMINAL_WIDTH": "80"}, terminal_width=80
+    )
     assert ran.exit_code == 0
     assert max(map(len, ran.stdout.splitlines())) <= 80
     assert "…" not in ran.stdout
-    if command is not None:
-        options = typer.main.get_command(app).commands[command].params  # type: ignore[attr-defined]
+    assert command == ("cases",) or "Exit status: 0 " in ran.stdout
+    if command:
+        options = loaded(command).params
         assert all(option in ran.stdout for param in options for option in param.opts if option.startswith("--"))
+    else:
+        assert all(f"  {name} " in ran.stdout for name in COMMANDS)
+        assert "..." not in ran.stdout.partition("Commands:")[2]
+
+
+def test_the_words_of_the_options_are_those_of_the_compiler() -> None:
+    options = {option: param for param in load_command("run").params for option in param.opts}
+    assert options["--opt"].help == f"how to compile, repeatable: {choices_in_words()}"
+    assert options["--dtype"].metavar == "|".join(map(str, DTYPES))
 
 
 def test_tab_completes_the_last_name_of_a_pipeline() -> None:
     assert completion.pipeline("canon") == ["canonicalize", "canonicalize-reductions"]
     assert completion.pipeline("func.func(cse,dc") == ["func.func(cse,dce"]
+    assert completion.pipeline("cse,canonicalize{max-r") == ["cse,canonicalize{max-rewrites="]
+    assert completion.pipeline("func.func(convert-dtype{dtype=bf16},cse") == ["func.func(convert-dtype{dtype=bf16},cse"]
     assert "lower-to-tx8be" in completion.stages("lower")
     assert completion.patterns("no-such") == []
 
@@ -47,6 +69,13 @@ def test_tab_completes_the_last_name_of_a_pipeline() -> None:
         ("tx8ir fuzz canonicalize-r", "canonicalize-reductions"),
         ("tx8ir print model --after layout-i", "layout-init"),
         ("tx8ir comp", "compile"),
+        ("tx8ir opt --print-ir-after layout-i", "layout-init"),
+        ("tx8ir opt --explain gelu-e", "gelu-erf"),
+        ("tx8ir opt --guarantee no", "no-nans"),
+        ("tx8ir run model --dtype b", "bf16"),
+        ("tx8ir compile model --opt graph=r", "graph=required"),
+        ("tx8ir compile model --profile b", "board"),
+        ("tx8ir cases run Softm", "Softmax"),
     ],
 )
 def test_the_shell_asks_for_completions(words: str, expected: str) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -13,13 +14,13 @@ from rich.status import Status
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from tx8ir.cli.status import EXIT_WRONG_INPUT
 from tx8ir.core import IrError
 from tx8ir.signature import InputError
 from tx8ir.support.table import Table
 
-EXIT_CHECK_FAILED = 1
-EXIT_WRONG_INPUT = 2
-EXIT_NOT_TESTED = 3
+if TYPE_CHECKING:
+    from tx8ir.reports import Report
 
 _PATIENCE_SECONDS = 2.0
 
@@ -45,6 +46,22 @@ def print_table(out: Console, table: Table) -> None:
 
 
 _STYLE_OF_CELL = {"passed": "green", "FAILED": "bold red"}
+
+
+def print_report(report: Report, *, verbose: bool) -> None:
+    """Prints a report on stdout; unless `verbose`, without the stages and with the first tables of the run alone."""
+    out = console()
+    stages, program = report.compilation.tables
+    if verbose:
+        print_table(out, stages)
+    else:
+        out.print(Text(stages.title, style="bold"))
+        out.print()
+    print_table(out, program)
+    if report.run is not None:
+        brief = 3 if report.run.flags else 2
+        for table in report.run.tables if verbose else report.run.tables[:brief]:
+            print_table(out, table)
 
 
 class StageProgress:

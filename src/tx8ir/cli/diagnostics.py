@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import typer
+
 from tx8ir.core import FileLocation, FusedLocation, IrError, Location, NamedLocation, ParseError
 from tx8ir.core.attrs.lexer import TextLocation
 from tx8ir.core.text.comments import CommentedLocation
+from tx8ir.signature import InputError
 
 _SHOWN = 200
 
@@ -47,3 +50,48 @@ def diagnostic(error: IrError, texts: Mapping[str, str]) -> str:
         return head
     pad = "".join("\t" if char == "\t" else " " for char in line[: place.column - 1])
     return f"{head}\n  {line}\n  {pad}^"
+
+
+class Errors:
+    """Prints what goes wrong and counts it, so that the other programs of a file are still looked at.
+
+    texts: by file name, to quote the line that an error is about.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.found: list[Exception] = []
+        self.texts: dict[str, str] = {}
+
+    @property
+    def count(self) -> int:
+        """How many there were."""
+        return len(self.found)
+
+    def reported(self) -> Reported:
+        """A context in which an `IrError`, an `InputError` or an `OSError` is printed and counted."""
+        return Reported(self)
+
+
+class Reported:
+    """See `Errors.reported`. Any other exception is a bug of ours and keeps its traceback."""
+
+    def __init__(self, errors: Errors) -> None:
+        self._errors = errors
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, BrokenPipeError):
+            return False
+        if isinstance(error, IrError):
+            text = diagnostic(error, self._errors.texts)
+        elif isinstance(error, InputError | OSError):
+            text = f"error: {error}"
+        else:
+            return False
+        self._errors.found.append(error)
+        if not self._errors.quiet:
+            typer.echo(text, err=True)
+        return True

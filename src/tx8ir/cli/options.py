@@ -1,41 +1,64 @@
-"""Options of the compiler on the command line: ``--opt NAME=VALUE``, read from what `CompileOptions` declares."""
+"""Arguments and options that several commands have.
+
+They are declared without the compiler, so that `--help` and TAB do not wait for it. A test compares the words here with
+what the compiler takes.
+"""
 
 from __future__ import annotations
 
-import typing
-from collections.abc import Mapping, Sequence
+import enum
+from pathlib import Path
+from typing import Annotated, Any, Final
 
-import attrs
+import typer
 
-from tx8ir.compiler import CompileOptions
-from tx8ir.signature import InputError
+from tx8ir.cli import completion
 
-_PREFIX = "opt_"
-
-
-def choices() -> Mapping[str, tuple[str, ...]]:
-    """The options that choose between words, by their names without `opt_`; the default comes first."""
-    types = typing.get_type_hints(CompileOptions)
-    found: dict[str, tuple[str, ...]] = {}
-    for field in attrs.fields(CompileOptions):
-        words: tuple[str, ...] = typing.get_args(types[field.name])
-        if field.name.startswith(_PREFIX) and words:
-            found[field.name.removeprefix(_PREFIX)] = tuple(sorted(words, key=lambda word: word != field.default))
-    return found
+SETTINGS: Final[dict[str, Any]] = {
+    "pretty_exceptions_enable": False,
+    "rich_markup_mode": None,  # its boxes cut the names of options at 80 columns
+    "context_settings": {"help_option_names": ["-h", "--help"]},
+}
+"""Of every group of commands."""
 
 
-def choices_in_words() -> str:
-    """``ddr=on|off, ...``, the default first."""
-    return ", ".join(f"{name}={'|'.join(words)}" for name, words in choices().items())
+class ProfileOption(enum.Enum):
+    """Values of ``--profile``."""
+
+    DATASHEET = "datasheet"
+    BOARD = "board"
 
 
-def compile_options(dtype: str | None, given: Sequence[str] | None) -> CompileOptions:
-    """The options of a compilation. Raises `InputError` for what no option is."""
-    known = choices()
-    taken: dict[str, str] = {}
-    for text in given or ():
-        name, _, value = text.partition("=")
-        if value not in known.get(name, ()):
-            raise InputError(f"--opt {text}: expected one of {choices_in_words()}")
-        taken[_PREFIX + name] = value
-    return attrs.evolve(CompileOptions(dtype=dtype), **taken)  # pyright: ignore[reportCallIssue]  # names of fields
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="an ONNX file, IR text (.mlir), or a saved program's folder")
+]
+ModelOrExecutable = Annotated[
+    Path,
+    typer.Argument(metavar="MODEL", help="an ONNX file, IR text, a saved program, or a saved executable"),
+]
+Dtype = Annotated[
+    str | None,
+    typer.Option(
+        "--dtype",
+        metavar="f32|bf16|f16",
+        help="floating-point format to compute in; default: the model's own",
+        autocompletion=completion.dtypes,
+    ),
+]
+Profile = Annotated[
+    ProfileOption | None,
+    typer.Option("--profile", help="timing: peaks of the data sheet (default) or as measured"),
+]
+Opt = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--opt",
+        metavar="NAME=VALUE",
+        help="how to compile, repeatable: graph=full|required, group=fused|single, ddr=on|off",
+        autocompletion=completion.compile_options,
+    ),
+]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="print the time and size of every stage")]
+Json = Annotated[
+    bool, typer.Option("--json", help="print one JSON document instead of tables; its schema is in the reference")
+]

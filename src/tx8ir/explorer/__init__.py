@@ -8,9 +8,10 @@
 
 from __future__ import annotations
 
+from tx8ir.support.json_schema import json_schema
+
 from .collect import collect, collect_executable
 from .exploration import Exploration, explore
-from .json_schema import json_schema
 from .model import ExplorerData
 
 __all__ = ["Exploration", "ExplorerData", "collect", "collect_executable", "explore", "json_schema"]

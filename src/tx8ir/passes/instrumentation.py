@@ -41,6 +41,23 @@ class _Rows:
         self._around.pop()
 
 
+@attrs.frozen
+class PassTime:
+    """How long a pass took.
+
+    Attributes:
+        text: the pass, with its options.
+        depth: how many nests are around it.
+        runs: how often it ran.
+        seconds: of all runs.
+    """
+
+    text: str
+    depth: int
+    runs: int
+    seconds: float
+
+
 class Timing(Instrumentation):
     """How long each pass took, summed over the operations that a nest runs it on. `str(timing)` is a table."""
 
@@ -63,16 +80,23 @@ class Timing(Instrumentation):
         self._open.pop()
 
     @property
+    def rows(self) -> tuple[PassTime, ...]:
+        """The passes, in the order of the pipeline."""
+        return tuple(
+            PassTime(text, len(path) - 1, len(times), sum(times)) for (path, text), times in self._seconds.items()
+        )
+
+    @property
     def seconds(self) -> float:
         """Of the whole pipeline, verification and instrumentation not counted."""
-        return sum(sum(times) for (path, _), times in self._seconds.items() if len(path) == 1)
+        return sum(row.seconds for row in self.rows if row.depth == 0)
 
     def __str__(self) -> str:
         total = self.seconds
         lines = [f"{'time':>12}  {'share':>6}  {'runs':>5}  pass"]
-        for (path, text), times in self._seconds.items():
-            share = sum(times) / total if total else 0.0
-            lines.append(f"{sum(times) * 1e3:9.3f} ms  {share:6.1%}  {len(times):5}  {'  ' * (len(path) - 1)}{text}")
+        for row in self.rows:
+            share = row.seconds / total if total else 0.0
+            lines.append(f"{row.seconds * 1e3:9.3f} ms  {share:6.1%}  {row.runs:5}  {'  ' * row.depth}{row.text}")
         return "\n".join([*lines, f"{total * 1e3:9.3f} ms  {1:6.1%}         total"])
 
 

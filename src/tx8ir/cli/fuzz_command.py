@@ -15,16 +15,18 @@ import typer
 from rich.text import Text
 
 from tx8ir.cli.completion import pipeline
-from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_NOT_TESTED, StageProgress, console, user_errors
-from tx8ir.cli.opt import GuaranteeOption
+from tx8ir.cli.console import StageProgress, console, user_errors
+from tx8ir.cli.documents import print_document
+from tx8ir.cli.documents.fuzz import FuzzDocument, FuzzedPassData
+from tx8ir.cli.options import Json
+from tx8ir.cli.status import EXIT_CHECK_FAILED, EXIT_NOT_TESTED
+from tx8ir.passes import NumericGuarantee
 from tx8ir.signature import InputError
-from tx8ir.testing import FuzzResult
-from tx8ir.testing import fuzz as fuzz_pass
+from tx8ir.testing import FuzzResult, fuzz
 from tx8ir.testing.passes.counterexample import PassLike
-from tx8ir.testing.passes.observe import NumericGuarantee
 
 
-def fuzz(
+def command(
     passes: Annotated[
         list[str],
         typer.Argument(
@@ -39,11 +41,13 @@ def fuzz(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="how many processes look; they find the same")] = 1,
     failures: Annotated[int, typer.Option(help="stop after so many different counterexamples of a PASS")] = 1,
     guarantee: Annotated[
-        GuaranteeOption | None, typer.Option("--guarantee", help="what each PASS is held to; else to its own guarantee")
+        NumericGuarantee | None,
+        typer.Option("--guarantee", help="what each PASS is held to; else to its own guarantee"),
     ] = None,
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="DIR", help="where a script for each counterexample is written")
     ] = Path("counterexamples"),
+    json: Json = False,
 ) -> None:
     """Look for programs that each PASS gets wrong: on its own, without a program.
 
@@ -53,39 +57,50 @@ def fuzz(
     program, 2 when the request was wrong.
     """
     results: list[FuzzResult] = []
-    screen = console()
+    data: list[FuzzedPassData] = []
     with user_errors(StageProgress()):
         subjects = [(name, _subject(name)) for name in passes]
         with _executor(jobs) as executor:
             for name, subject in subjects:
-                result = fuzz_pass(
+                result = fuzz(
                     subject,
                     seconds=seconds,
                     examples=examples,
                     seed=seed,
-                    guarantee=None if guarantee is None else NumericGuarantee(guarantee.value),
+                    guarantee=guarantee,
                     executor=executor,
                     failures=failures,
                     progress=_Progress(name),
                 )
                 results.append(result)
-                _show(name, result, out)
+                scripts = _write_scripts(name, result, out)
+                data.append(FuzzedPassData.of(name, result, scripts))
+                if not json:
+                    _show(name, result, scripts)
+    if json:
+        print_document(FuzzDocument(tuple(data)))
     if any(not result.passed for result in results):
         raise typer.Exit(EXIT_CHECK_FAILED)
     if any(not result.tested for result in results):
-        screen.print(Text("not tested: see above", style="bold red"))
+        console(stderr=True).print(Text("not tested: a PASS changed no program", style="bold red"))
         raise typer.Exit(EXIT_NOT_TESTED)
 
 
-def _show(name: str, result: FuzzResult, out: Path) -> None:
+def _write_scripts(name: str, result: FuzzResult, out: Path) -> tuple[str, ...]:
+    """One script for each counterexample; their paths."""
+    stem = re.sub(r"\W+", "-", name).strip("-")[:60]
+    paths = [out / f"{stem}-{number}.py" for number in range(len(result.counterexamples))]
+    for path, found in zip(paths, result.counterexamples, strict=True):
+        out.mkdir(parents=True, exist_ok=True)
+        path.write_text(found.script, encoding="utf-8")
+    return tuple(map(str, paths))
+
+
+def _show(name: str, result: FuzzResult, scripts: tuple[str, ...]) -> None:
     screen = console()
     screen.print(f"{name}: {result}", markup=False, soft_wrap=True)
-    for number, found in enumerate(result.counterexamples):
-        out.mkdir(parents=True, exist_ok=True)
-        stem = re.sub(r"\W+", "-", name).strip("-")[:60]
-        path = out / f"{stem}-{number}.py"
-        path.write_text(found.script, encoding="utf-8")
-        screen.print(f"\n{found.failure.stage.name}: to run it again: python {path}", markup=False, soft_wrap=True)
+    for script, found in zip(scripts, result.counterexamples, strict=True):
+        screen.print(f"\n{found.failure.stage.name}: to run it again: python {script}", markup=False, soft_wrap=True)
 
 
 class _Progress:

@@ -2,34 +2,20 @@
 
 from __future__ import annotations
 
-import enum
 import re
-import sys
-from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-import attrs
 import typer
 
-from tx8ir.cli.completion import patterns, pipeline
-from tx8ir.cli.console import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
-from tx8ir.cli.diagnostics import diagnostic
+from tx8ir.cli.completion import pass_names, patterns, pipeline
+from tx8ir.cli.diagnostics import Errors
 from tx8ir.cli.expectations import expectations, unmet
-from tx8ir.core import IrError, Operation, Program, default_context, print_op
-from tx8ir.core.program import read_text
+from tx8ir.cli.pieces import SPLIT_MARKER, Piece, read_pieces
+from tx8ir.cli.status import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
+from tx8ir.core import IrError, Program, default_context, print_op
 from tx8ir.core.text.parser import parse_op
-from tx8ir.frontends.files import is_text, load
-from tx8ir.interpreter import EvaluationError
-from tx8ir.passes import (
-    Instrumentation,
-    PassError,
-    PassManager,
-    all_passes,
-    all_patterns,
-    all_pipelines,
-    describe_options,
-)
+from tx8ir.passes import Instrumentation, NumericGuarantee, PassError, PassManager, find_pass
 from tx8ir.passes.instrumentation import (
     IrDiff,
     OpCounts,
@@ -39,63 +25,16 @@ from tx8ir.passes.instrumentation import (
     Statistics,
     Timing,
 )
-from tx8ir.rewriting.declarative.explain import explain
 from tx8ir.signature import InputError
-from tx8ir.testing.passes.observe import NumericGuarantee
-from tx8ir.testing.passes.preserve import check as check_pipeline
 
-SPLIT_MARKER = "// -----"
-"""The line that separates the programs of a file."""
+if TYPE_CHECKING:
+    from tx8ir.testing.passes.preserve import PipelineCheck
 
-
-class GuaranteeOption(enum.Enum):
-    """Values of ``--guarantee``."""
-
-    BITWISE = "bitwise"
-    VALUES = "values"
-    ROUNDING = "rounding"
-    NO_NANS = "no-nans"
-    FORMATS = "formats"
+# What only some flags need is imported where they are looked at: the command starts without the simulator, the
+# compiler and the judge of passes.
 
 
-@attrs.frozen
-class Piece:
-    """One program of the input: its text, preceded by as many empty lines as put it at its place in the file."""
-
-    file: str
-    text: str
-
-    def program(self, *, allow_unregistered: bool, keep_names: bool) -> Program:
-        """Parses it; operations know their line in the whole file."""
-        op = parse_op(
-            self.text,
-            context=default_context(),
-            file=self.file,
-            allow_unregistered=allow_unregistered,
-            keep_names=keep_names,
-        )
-        if op.name == "builtin.module":
-            return Program(op)
-        program = Program.empty()
-        program.body.append(op)
-        return program
-
-
-def split(text: str, file: str) -> list[Piece]:
-    """The pieces between lines that are `// -----`."""
-    pieces: list[Piece] = []
-    start = 0
-    for line in re.finditer(r"^// -----[^\S\n]*$", text, re.MULTILINE):
-        pieces.append(Piece(file, _placed(text, start, line.start())))
-        start = line.end()
-    return [*pieces, Piece(file, _placed(text, start, len(text)))]
-
-
-def _placed(text: str, start: int, end: int) -> str:
-    return "\n" * text.count("\n", 0, start) + text[start:end]
-
-
-def opt(
+def command(
     file: Annotated[
         str, typer.Argument(metavar="FILE", help="IR text, a saved program's folder, an ONNX file; - is stdin")
     ] = "-",
@@ -131,6 +70,9 @@ def opt(
     verify_each: Annotated[
         bool, typer.Option("--verify-each/--no-verify-each", help="verify before the first pass and after each")
     ] = True,
+    verify_roundtrip: Annotated[
+        bool, typer.Option("--verify-roundtrip", help="print and parse the input, and compare")
+    ] = False,
     split_input_file: Annotated[
         bool, typer.Option("--split-input-file", help=f"the programs between lines `{SPLIT_MARKER}`, each by itself")
     ] = False,
@@ -151,13 +93,21 @@ def opt(
     print_ir_before: Annotated[
         list[str] | None,
         typer.Option(
-            "--print-ir-before", "--mlir-print-ir-before", metavar="PASS", help="print the IR before PASS, on stderr"
+            "--print-ir-before",
+            "--mlir-print-ir-before",
+            metavar="PASS",
+            help="print the IR before PASS, on stderr",
+            autocompletion=pass_names,
         ),
     ] = None,
     print_ir_after: Annotated[
         list[str] | None,
         typer.Option(
-            "--print-ir-after", "--mlir-print-ir-after", metavar="PASS", help="print the IR after PASS, on stderr"
+            "--print-ir-after",
+            "--mlir-print-ir-after",
+            metavar="PASS",
+            help="print the IR after PASS, on stderr",
+            autocompletion=pass_names,
         ),
     ] = None,
     print_ir_before_all: Annotated[
@@ -206,8 +156,12 @@ def opt(
     check: Annotated[
         bool, typer.Option("--check", help="evaluate before and after each pass; exit with status 1 if answers differ")
     ] = False,
+    inputs: Annotated[
+        Path | None,
+        typer.Option("--inputs", metavar="FILE", help="an .npz file with the inputs that --check evaluates on"),
+    ] = None,
     guarantee: Annotated[
-        GuaranteeOption | None,
+        NumericGuarantee | None,
         typer.Option(
             "--guarantee", help="what --check holds all passes to; else each to its own (tx8ir.testing.passes.observe)"
         ),
@@ -221,6 +175,12 @@ def opt(
             autocompletion=patterns,
         ),
     ] = "",
+    json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="the reports of --timing, --statistics, --op-counts and --check as JSON, on stderr"
+        ),
+    ] = False,
     list_passes: Annotated[bool, typer.Option("--list", help="list the passes, their options and patterns")] = False,
 ) -> None:
     """Run passes over FILE, verifying after each one, and print the result.
@@ -228,62 +188,74 @@ def opt(
     Exit status: 0 when all passes ran (and, with --check, kept the answers), 1 when answers differ, 2 when the input,
     the pipeline or a pass is wrong.
     """
-    if list_passes or show_dialects:
-        lines = describe_passes() if list_passes else (dialect.name for dialect in default_context())
-        typer.echo("\n".join(lines))
+    if list_passes:
+        from tx8ir.cli.describe import describe_passes
+
+        typer.echo("\n".join(describe_passes()))
+        return
+    if show_dialects:
+        typer.echo("\n".join(dialect.name for dialect in default_context()))
         return
     errors = Errors(quiet=verify_diagnostics)
     results: list[str] = []
     folders: list[Program] = []
-    differs = False
-    watching = _instruments(
-        print_after_change=print_after_change,
-        print_ir_after_all=print_ir_after_all,
-        print_diff=print_diff,
-    )
+    checks: list[PipelineCheck] = []
     before, after = print_ir_before or [], print_ir_after or []
-    if before or after or print_ir_before_all:
-        watching.append(PrintAround(_on_stderr, before=None if print_ir_before_all else before, after=after))
-    reports: list[Instrumentation] = [
-        *([Timing()] if timing else []),
-        *([Statistics()] if statistics else []),
-        *([OpCounts()] if op_counts else []),
+    watching: list[Instrumentation] = [
+        *([PrintAfterAll(_on_stderr)] if print_ir_after_all else []),
+        *([PrintAfterChange(_on_stderr)] if print_after_change else []),
+        *([IrDiff(_on_stderr)] if print_diff else []),
+        *(
+            [PrintAround(_on_stderr, before=None if print_ir_before_all else before, after=after)]
+            if before or after or print_ir_before_all
+            else []
+        ),
     ]
+    times = Timing() if timing else None
+    counted = Statistics() if statistics else None
+    op_changes = OpCounts() if op_counts else None
+    reports = [report for report in (times, counted, op_changes) if report is not None]
+    pipeline_text = ""
     with errors.reported():
         manager = PassManager.parse(_inside_module(passes))
-        known = {name for cls in all_passes().values() for name in (cls.name, *cls.aliases)}
+        pipeline_text = str(manager)
         for name in (*before, *after):
-            if name not in known:
+            if find_pass(name) is None:
                 raise PassError(f"no pass is named '{name}', so the IR cannot be printed around it")
+        if inputs is not None and not check:
+            raise InputError("--inputs has what --check evaluates on: it goes with --check")
         if dump_pipeline:
             typer.echo(f"builtin.module({manager})", err=True)
-        pieces = _read(file, split_pieces=split_input_file, errors=errors)
-        for piece in pieces:
+        for piece in read_pieces(file, split_input=split_input_file, texts=errors.texts):
             with errors.reported():
                 program = (
-                    piece.program(allow_unregistered=allow_unregistered, keep_names=keep_names)
+                    piece.program(
+                        allow_unregistered=allow_unregistered,
+                        keep_names=keep_names or inputs is not None,  # the arrays have the names of the text
+                    )
                     if isinstance(piece, Piece)
                     else piece
                 )
+                if verify_roundtrip:
+                    _verify_roundtrip(program, allow_unregistered=allow_unregistered)
                 if explain_pattern:
+                    from tx8ir.cli.describe import explanations
+
                     results.append("\n".join(explanations(explain_pattern, program)))
                     continue
-                if check:
-                    program.verify()
-                    held_to = None if guarantee is None else NumericGuarantee(guarantee.value)
-                    found = check_pipeline(program, manager, guarantee=held_to) if manager.passes else None
-                    if found is not None and not found.passed:
-                        typer.echo(str(found), err=True)
-                        differs = True
+                if check and manager.passes:
+                    found = _checked(program, manager, inputs, guarantee)
+                    checks.append(found)
+                    if not found.passed:
+                        if not json:
+                            typer.echo(str(found), err=True)
                         continue
                 manager.run(program, verify_each=verify_each, instruments=[*watching, *reports])
                 if _is_folder(output):
                     folders.append(program)
                     continue
                 if len(program.weights):
-                    count = len(program.weights)
-                    note = f"note: the text has none of the {count} weights; `-o DIR` saves the program with them"
-                    typer.echo(note, err=True)
+                    _refuse_or_say(len(program.weights), output)
                 results.append(
                     print_op(
                         program.module,
@@ -301,8 +273,15 @@ def opt(
             folders[0].save(output, runtime_attributes=True)
         if results and not verify_diagnostics:
             _write(f"\n{SPLIT_MARKER}\n".join(results) + "\n", output)
-    for report in reports:
-        typer.echo(str(report), err=True)
+    if json:
+        from tx8ir.cli.documents import print_document
+        from tx8ir.cli.documents.opt import OptDocument
+
+        document = OptDocument.of(pipeline_text, times, counted, op_changes, tuple(checks) if check else None)
+        print_document(document, stderr=True)
+    else:
+        for report in reports:
+            typer.echo(str(report), err=True)
     if verify_diagnostics:
         expected = [e for text in errors.texts.values() for e in expectations(text)]
         complaints = unmet(expected, errors.found)
@@ -311,62 +290,42 @@ def opt(
         raise typer.Exit(EXIT_CHECK_FAILED if complaints else 0)
     if errors.count:
         raise typer.Exit(EXIT_WRONG_INPUT)
-    if differs:
+    if not all(found.passed for found in checks):
         raise typer.Exit(EXIT_CHECK_FAILED)
 
 
-class Errors:
-    """Prints what goes wrong and counts it, so that the other programs of a file are still looked at."""
+def _checked(
+    program: Program, manager: PassManager, inputs: Path | None, guarantee: NumericGuarantee | None
+) -> PipelineCheck:
+    """Evaluates before and after each pass, on the arrays of a file or on drawn ones."""
+    from tx8ir.cli.console import StageProgress
+    from tx8ir.cli.data import read_data
+    from tx8ir.signature import Signature
+    from tx8ir.testing.passes.preserve import check
 
-    def __init__(self, *, quiet: bool = False) -> None:
-        self.quiet = quiet
-        self.found: list[Exception] = []
-        self.texts: dict[str, str] = {}
-
-    @property
-    def count(self) -> int:
-        return len(self.found)
-
-    def reported(self) -> Reported:
-        """A context in which an `IrError`, an `InputError` or an `OSError` is printed and counted."""
-        return Reported(self)
+    program.verify()
+    arrays = None if inputs is None else read_data(inputs, Signature.of(program)).inputs
+    with StageProgress().stage("check"):
+        return check(program, manager, inputs=arrays, guarantee=guarantee)
 
 
-class Reported:
-    """See `Errors.reported`. Any other exception is a bug of ours and keeps its traceback."""
-
-    def __init__(self, errors: Errors) -> None:
-        self._errors = errors
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: object) -> bool:
-        if isinstance(error, BrokenPipeError):
-            return False
-        if isinstance(error, IrError):
-            text = diagnostic(error, self._errors.texts)
-        elif isinstance(error, InputError | OSError | EvaluationError):
-            text = f"error: {error}"
-        else:
-            return False
-        self._errors.found.append(error)
-        if not self._errors.quiet:
-            typer.echo(text, err=True)
-        return True
+def _verify_roundtrip(program: Program, *, allow_unregistered: bool) -> None:
+    """Raises `IrError` when the program is another one after it was printed and parsed, in either form."""
+    for generic in (False, True):
+        text = print_op(program.module, generic=generic)
+        again = parse_op(text, context=default_context(), allow_unregistered=allow_unregistered)
+        if print_op(again, generic=generic) != text:
+            form = "generic text" if generic else "text"
+            raise IrError(f"the program is another one after its {form} was parsed", op=program.module)
 
 
-def _read(file: str, *, split_pieces: bool, errors: Errors) -> Sequence[Piece | Program]:
-    if file != "-" and not is_text(Path(file)):
-        if split_pieces:
-            raise InputError(f"--split-input-file is for IR text; {file} is none")
-        return [load(Path(file))]
-    if file == "-":
-        name, text = "<stdin>", sys.stdin.read()
-    else:
-        name, text = file, read_text(file)
-    errors.texts[name] = text
-    return split(text, name) if split_pieces else [Piece(name, text)]
+def _refuse_or_say(weights: int, output: Path | None) -> None:
+    """A file of text would lose the weights, which is wrong; on stdout it is said."""
+    if output is not None:
+        raise InputError(
+            f"{output} would have none of the {weights} weights; a name without suffix is a folder, which has"
+        )
+    typer.echo(f"note: the text has none of the {weights} weights; `-o DIR` saves the program with them", err=True)
 
 
 def _inside_module(pipeline: str) -> str:
@@ -389,48 +348,3 @@ def _write(text: str, output: Path | None) -> None:
         typer.echo(text, nl=False)
     else:
         output.write_text(text, encoding="utf-8")
-
-
-def _instruments(*, print_after_change: bool, print_ir_after_all: bool, print_diff: bool) -> list[Instrumentation]:
-    return [
-        *([PrintAfterAll(_on_stderr)] if print_ir_after_all else []),
-        *([PrintAfterChange(_on_stderr)] if print_after_change else []),
-        *([IrDiff(_on_stderr)] if print_diff else []),
-    ]
-
-
-def describe_passes() -> Iterator[str]:
-    """Every named pipeline, and every registered pass: name, first sentence, options, patterns."""
-    for name, text in all_pipelines().items():
-        yield f"{name}: the pipeline {text}"
-    for name, cls in all_passes().items():
-        aliases = f" ({', '.join(cls.aliases)})" if cls.aliases else ""
-        yield f"{name}{aliases}: {summary(cls)}"
-        for option in describe_options(cls):
-            yield f"    {option.name}={option.default}  {option.type}: {option.help}"
-        patterns = sorted(pattern.name for pattern in cls().patterns())
-        if patterns:
-            yield f"    patterns: {', '.join(patterns)}"
-
-
-def summary(cls: type[Any]) -> str:
-    """The first sentence of a docstring, on one line."""
-    text = " ".join((cls.__doc__ or "").partition("\n\n")[0].split())
-    return re.split(r"(?<=\.)\s", text)[0]
-
-
-def explanations(name: str, program: Program) -> Iterator[str]:
-    """Of the operations that the pattern is for, why it does or does not match; when there are none, that.
-
-    Raises `PassError` for a name that no pattern has.
-    """
-    patterns = all_patterns()
-    if name not in patterns:
-        raise PassError(f"no pattern is named '{name}'; patterns are {', '.join(patterns)}")
-    pattern = patterns[name]
-    candidates: list[Operation] = [op for op in program.module.walk() if pattern.fits(op.__class__)]
-    if not candidates:
-        kinds = ", ".join(str(getattr(root, "name", "") or root.__name__) for root in pattern.roots)
-        yield f"{name}: the program has no operation that it is for ({kinds})"
-    for op in candidates:
-        yield str(explain(pattern, op))

@@ -6,11 +6,17 @@ import inspect
 import types
 import typing
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, Union
+from typing import Annotated, Any, Final, Literal, Union
 
 import attrs
 
-_TYPES: Final[dict[Any, str]] = {str: "string", bool: "boolean", int: "integer", float: "number"}
+_TYPES: Final[dict[Any, str]] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    types.NoneType: "null",
+}
 
 
 def json_schema(cls: type[Any]) -> dict[str, Any]:
@@ -29,7 +35,9 @@ def _of(annotation: Any, definitions: dict[str, Any]) -> dict[str, Any]:
     if origin is Annotated:  # the checks in use are all bounds from below
         return {**_of(arguments[0], definitions), "minimum": 0}
     if origin is Union or origin is types.UnionType:
-        return {"anyOf": [_of(argument, definitions) for argument in arguments if argument is not type(None)]}
+        return {"anyOf": [_of(argument, definitions) for argument in arguments]}
+    if origin is Literal:
+        return {"enum": list(arguments)}
     if origin is tuple:
         return {"type": "array", "items": _of(arguments[0], definitions)}
     if origin is Mapping:
