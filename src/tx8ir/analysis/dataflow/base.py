@@ -30,6 +30,9 @@ class FlowEvents:
     def initialize(self) -> None:
         """Called once, before anything is reached."""
 
+    def finish(self) -> None:
+        """Called once, when nothing changes any more: states may be made more precise, for those who ask later."""
+
     def block_reached(self, block: Block) -> None:
         """Control may enter `block`."""
 

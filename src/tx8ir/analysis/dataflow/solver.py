@@ -66,6 +66,8 @@ class DataFlowSolver:
                     analysis.drain()
                     busy = True
             busy = busy or not self.dead_code.is_done
+        for analysis in self.analyses:
+            analysis.finish()
 
     def is_reached(self, op: Operation) -> bool:
         """Whether control may come to the block of `op`."""

@@ -86,6 +86,14 @@ class _SparseAnalysis(DataFlowAnalysis, Generic[StateT]):
         if source in self.states:
             self.learn(target, self.states[source])
 
+    def flows(self) -> dict[Anchor, list[Anchor]]:
+        """For each target of `flow` its sources."""
+        found: dict[Anchor, list[Anchor]] = {}
+        for source, targets in self._flows.items():
+            for target in targets:
+                found.setdefault(target, []).append(source)
+        return found
+
     @abstractmethod
     def _push_readers(self, value: Value) -> None:
         """Visit the operations that read the state of a value."""
