@@ -60,7 +60,10 @@ def test_a_row_for_each_engine_that_works_and_a_bar_for_each_execution() -> None
         tx8.tdma(tiles=(1,), src=(0x30000,), dst=(0x40000,), segment_bytes=256)
     report = time_program(program)
     (axes,) = timeline(report, (0, 1)).axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["0 CT", "0 TDMA", "1 CT", "1 TDMA"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == [
+        *("tile 0  CT", "tile 0  TDMA"),
+        *("tile 1  CT", "tile 1  TDMA"),
+    ]
     assert [len(bars.get_paths()) for bars in axes.collections] == [3, 0, 3, 1]
     with pytest.raises(ValueError, match="there is no tile 16; the target has 16"):
         timeline(report, (16,))

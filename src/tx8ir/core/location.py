@@ -7,6 +7,7 @@ import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType
+from typing import Any
 
 
 def quote(text: str) -> str:
@@ -108,7 +109,7 @@ class PythonLocation(Location):
 
     @property
     def file(self) -> str:
-        return self.code.co_filename
+        return source_file(self.code)
 
     def _position(self) -> tuple[int, int]:
         for index, (line, _, column, _) in enumerate(self.code.co_positions()):
@@ -206,6 +207,13 @@ def fuse(locations: Iterable[Location], by: str = "") -> Location:
     if len(parts) == 1 and not by:
         return next(iter(parts))
     return FusedLocation(tuple(parts), by)
+
+
+def source_file(code: CodeType) -> str:
+    """The file of a code object; of a cell in a notebook what IPython's tracebacks call it, `In[3]`."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    cell = None if shell is None else shell.compile.format_code_name(code.co_filename)
+    return code.co_filename if cell is None else cell[1]
 
 
 # One object per call site. Keyed by id because hashing a code object hashes its constants; the location keeps the

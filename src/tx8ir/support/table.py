@@ -13,9 +13,9 @@ _CAPTION = "caption-side:top;text-align:left;font-weight:bold;white-space:nowrap
 _NUMBER = re.compile(r"(-|[-+]?\d[\d.,e+-]*|nan|inf)?( ?(%|B|[KMG]iB))?")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Table:
-    """A titled table of strings; columns whose cells are numbers are right-aligned."""
+    """A titled table of strings; columns whose cells are numbers are right-aligned. Shells and notebooks show it."""
 
     title: str
     header: tuple[str, ...]
@@ -30,6 +30,8 @@ class Table:
             return "  " + "  ".join(padded).rstrip()
 
         return "\n".join([self.title, line(self.header), *(line(row) for row in self.rows)])
+
+    __repr__ = __str__
 
     def to_html(self) -> str:
         """The table as an HTML ``<table>`` with its title as caption."""

@@ -50,8 +50,10 @@ def timeline(report: SimReport, tiles: Sequence[int] = (0,)) -> TimelineFigure:
         raise ValueError(f"there is no tile {unknown[0]}; the target has {report.target.tiles}")
     used = [e for n, e in enumerate(report.engines) if report.busy[n, list(tiles)].any()]
     rows = [(tile, engine) for tile in tiles for engine in used]
-    figure = TimelineFigure(figsize=(12, 0.6 + 0.28 * max(len(rows), 1)), layout="constrained")
+    figure = TimelineFigure(figsize=(10, 0.9 + 0.24 * max(len(rows), 1)), layout="constrained")
     axes: Any = figure.subplots()  # matplotlib's own types are partial
+    axes.grid(axis="x", color="0.9")
+    axes.set_axisbelow(True)
     for row, (tile, engine) in enumerate(rows):
         bars = [
             (event.start / 1000, (event.done - event.start) / 1000)
@@ -60,9 +62,14 @@ def timeline(report: SimReport, tiles: Sequence[int] = (0,)) -> TimelineFigure:
         ]
         colour = _COLOURS.get(engine, "tab:gray")
         axes.broken_barh(bars, (row - 0.4, 0.8), facecolors=colour, edgecolors=colour, linewidth=_EDGE_POINTS)
-    axes.set_yticks(range(len(rows)), [f"{tile} {engine}" for tile, engine in rows])
-    axes.invert_yaxis()
+    for row in range(len(used), len(rows), max(len(used), 1)):
+        axes.axhline(row - 0.5, color="0.7", linewidth=0.8)
+    labels = [f"tile {tile}  {engine}" for tile, engine in rows]
+    axes.set_yticks(range(len(rows)), labels, fontsize=9)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right"]].set_visible(False)
     axes.set_xlim(0, max(report.microseconds, 1e-3))
     axes.set_xlabel("microseconds")
-    axes.set_title(f"{report.instructions:,} instructions in {report.cycles:,} cycles")
+    axes.set_title(f"{report.instructions:,} instructions in {report.cycles:,} cycles", loc="left", fontsize=10)
     return figure

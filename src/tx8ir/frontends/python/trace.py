@@ -26,7 +26,7 @@ from tx8ir.core import (
     relaxed_gc,
 )
 from tx8ir.core.ir.value import as_value
-from tx8ir.core.location import FileLocation
+from tx8ir.core.location import FileLocation, source_file
 from tx8ir.dialects import func
 from tx8ir.dialects.pd.promotion import constant, element_of
 from tx8ir.transforms import ExternalizeConstants
@@ -96,7 +96,7 @@ class Trace:
         types = [type_of(leaf) for leaf in self.arrays]
         self.program = Program.empty()
         code = getattr(of.python, "__code__", None)
-        location = FileLocation(code.co_filename, code.co_firstlineno, 1) if code is not None else None
+        location = FileLocation(source_file(code), code.co_firstlineno, 1) if code is not None else None
         with detached(), relaxed_gc():
             main = func.func(sym_name="main", function_type=FunctionType(types, ()), arg_names=tuple(self.names))
             if location is not None:

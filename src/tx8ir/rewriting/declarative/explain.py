@@ -17,6 +17,7 @@ from typing import Any
 import attrs
 
 from tx8ir.core import IrError, Operation, Value, detached
+from tx8ir.core.location import source_file
 from tx8ir.rewriting.rewriter import FunctionPattern, RewritePattern, Rewriter
 
 from .constraints import describe
@@ -90,7 +91,7 @@ class _Trace:
 
     def mismatch(self, op: Operation, function: Any) -> MatchFailure:
         """What the last condition was."""
-        place = f"{self.code.co_filename}:{self.lines[-1] if self.lines else self.code.co_firstlineno}"
+        place = f"{source_file(self.code)}:{self.lines[-1] if self.lines else self.code.co_firstlineno}"
         found = self._condition(function)
         if found is None:
             return MatchFailure(op, (), place, "the pattern to return True", "False")

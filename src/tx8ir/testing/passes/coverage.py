@@ -17,6 +17,8 @@ from typing import Any, TypeAlias
 
 import attrs
 
+from tx8ir.core.location import source_file
+
 Point: TypeAlias = int
 """An instruction: of the qualified name of its function, the function's first line, and the place in its bytecode. The
 same in every process."""
@@ -135,5 +137,5 @@ def never_run(codes: Iterable[CodeType], reached: AbstractSet[Point]) -> dict[st
             if not reached.isdisjoint(_points((code, place) for place in range(start, end, 2))):
                 ran.add(line)
         if ran:
-            found.setdefault(code.co_filename, set()).update(lines - ran)
+            found.setdefault(source_file(code), set()).update(lines - ran)
     return {file: tuple(sorted(lines)) for file, lines in found.items()}
