@@ -56,6 +56,7 @@ class FunctionOp(Op, CallableLike, traits=(IsolatedFromAbove, Symbol)):
     body: Region = region()
 
     region_is_optional = True
+    names_arguments = True
 
     def initialize(self) -> None:
         if len(self.body) == 1 and not self.body.block.args and self.body.block.first_op is None:

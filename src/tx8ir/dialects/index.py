@@ -249,7 +249,7 @@ class CmpOp(IndexOp, name="index.cmp"):
 
     assembly_format = "member($pred) `(` $lhs `,` $rhs `)` attr-dict"
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         return related(self.pred.value, x, y, 64)
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Attribute | None:

@@ -11,6 +11,7 @@ from . import backend_models as backend_models
 from . import control_flow as control_flow
 from . import global_models as global_models
 from . import models as models
+from . import tensor_models as tensor_models
 from .arrays import EvaluationError
 from .evaluator import Computer, Interpreter, Observer, evaluate, evaluate_operation, run_startup
 from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, Precision, RuntimeValue

@@ -154,9 +154,10 @@ class _Frame:
     there.
     """
 
-    __slots__ = ("asker", "steps", "values", "waiting")
+    __slots__ = ("asker", "space", "steps", "values", "waiting")
 
-    def __init__(self, values: dict[Value, RuntimeValue]) -> None:
+    def __init__(self, values: dict[Value, RuntimeValue], space: tuple[int, ...] | None = None) -> None:
+        self.space = space
         self.steps: Iterator[_Step] = iter(())
         self.values = values
         self.waiting: _Step | None = None
@@ -352,7 +353,7 @@ class Interpreter:
                 try:
                     operands = frame.read(step.operands)
                     if not step.is_terminator:
-                        outcome = self._start(step, operands, run)
+                        outcome = self._start(step, operands, run, frame.space)
                 except Exception as error:
                     raise _failure(step.op, error) from error
             if step is None or step.is_terminator:
@@ -371,8 +372,10 @@ class Interpreter:
                 frame.waiting, frame.asker = step, outcome
                 self._resume(frames, None)
 
-    def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run) -> Outcome:
-        """Evaluate one operation, or start evaluating one that has blocks to run."""
+    def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run, space: tuple[int, ...] | None) -> Outcome:
+        """Evaluate one operation, or start evaluating one that has blocks to run; for each place of a space at once."""
+        if space is not None:
+            return self._at_once(step, operands, space)
         if step.evaluate is not None:
             outcome = step.evaluate.evaluate(run, operands)
             if _is_done(outcome):
@@ -405,6 +408,15 @@ class Interpreter:
     def _keep(self, step: _Step, constant: NDArray[Any]) -> None:
         if constant.nbytes <= _KEPT_BYTES:
             step.kept = constant
+
+    def _at_once(self, step: _Step, operands: list[RuntimeValue], space: tuple[int, ...]) -> Outcome:
+        """Evaluate one operation for each place of an array: numbers are arrays of that shape."""
+        assert step.compute is not None
+        arrays = [np.ascontiguousarray(np.broadcast_to(array_of(value), space)) for value in operands]
+        computed = step.compute.compute(*arrays)
+        values = (computed,) if len(step.results) == 1 else tuple(computed)
+        elements = [cast(RankedTensor, array_type(result.type)).element for result in step.results]
+        return [round_result(np.asarray(v), e, self.precision) for v, e in zip(values, elements, strict=True)]
 
     def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> None:
         """Go on with the operation that waits in the last frame: it wants another block run, or has its results."""
@@ -439,7 +451,7 @@ class Interpreter:
             raise _failure(step.op, error) from error
 
     def _enter(self, request: Enter, values: dict[Value, RuntimeValue]) -> _Frame:
-        frame = _Frame(values)
+        frame = _Frame(values, request.space)
         frame.enter(self._steps(request.block), request.block, request.arguments)
         return frame
 

@@ -9,7 +9,20 @@ from typing import Any, Literal, Protocol, TypeAlias, Union
 import attrs
 from numpy.typing import NDArray
 
-from tx8ir.core import Block, Interface, Program, RankedTensor, ScalarType, element_type, f64
+from tx8ir.core import (
+    Block,
+    ConstantLike,
+    Interface,
+    Program,
+    RankedTensor,
+    ScalarType,
+    Terminator,
+    Value,
+    element_type,
+    f64,
+)
+from tx8ir.core.attrs.builtin_types import array_type
+from tx8ir.core.ir.traits import MapsNumbers
 from tx8ir.dialects import func
 
 from .storage import Storage, TensorRef
@@ -45,10 +58,27 @@ class Enter:
     Attributes:
         block: a block of the asking operation, or the entry block of a function.
         arguments: one value per argument of the block.
+        space: None, or the shape of what the numbers in the block are: the block runs once for all places of an array
+            of that shape. Only where `runs_at_once` says that this is the same as to run it for each.
     """
 
     block: Block
     arguments: Sequence[RuntimeValue]
+    space: tuple[int, ...] | None = None
+
+
+def runs_at_once(block: Block) -> bool:
+    """Whether all operations of a block but its last are constants, or take arrays in place of numbers."""
+    return all(
+        (op.has_trait(MapsNumbers) or op.has_trait(ConstantLike)) and all(map(_is_number, (*op.operands, *op.results)))
+        for op in block
+        if not op.has_trait(Terminator)
+    )
+
+
+def _is_number(value: Value) -> bool:
+    held = array_type(value.type)
+    return held is not None and not held.rank
 
 
 @attrs.frozen

@@ -91,3 +91,7 @@ class ElementwiseMappable(Trait):
         for value in op.operands:
             if not isinstance(value.type, RankedTensor):
                 raise VerifyError(f"{op.name} works on tensors, not on {value.type}", op)
+
+
+class MapsNumbers(Trait):
+    """Its `compute` takes arrays of one shape in place of numbers, and gives the number for each place."""

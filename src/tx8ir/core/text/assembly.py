@@ -5,14 +5,17 @@
 
 A format is a sequence of
 
-- a literal in backticks: a word or punctuation;
+- a literal in backticks: a word or punctuation; nothing or a space: what stands between two others;
 - `$name`: an operand, several operands, an attribute or a successor of the class, by the name of its field;
 - `type($name)`: the types of operands or results; `implied-type($name, i1)`: ` : T` unless the type is i1;
 - `shared-type($x, $y, …)`: the one type of single operands and results;
-- `functional-type($inputs, $outputs)`: `(T, …) -> T`;
+- `functional-type($inputs, $outputs)`: `(T, …) -> T`, of the last field after those of the others;
+- `element-type($x, $y)`: nothing; each value of the first has the element type of the second, which is said before;
 - `one-of($name, eq, ne, …)`: an attribute that is the number of a word, from 0, by that word;
 - `member($name)`: an attribute that is a member of an enumeration, by its word alone;
 - `number($name, index)`: an integer attribute of that type, without it;
+- `index-list($values, $numbers)`: `[%a, 2]`: index values, and numbers that have `DYNAMIC_INDEX` in their places;
+- `$name` of a region, once: its blocks, after which the rest of the format goes on;
 - `attr-dict`, once: the attributes that nothing else in the format says;
 - `( … $name^ … )?`: only where the operands or the attribute marked with `^` are there.
 
@@ -34,18 +37,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import attrs
 
-from tx8ir.core.attrs.attributes import Attribute, DictAttr, IntAttr, StrAttr, UnitAttr
-from tx8ir.core.attrs.builtin_types import IndexType
+from tx8ir.core.attrs.attributes import Attribute, DenseArrayAttr, DictAttr, IntAttr, StrAttr, UnitAttr
+from tx8ir.core.attrs.builtin_types import IndexType, element_of
 from tx8ir.core.attrs.lexer import IDENTIFIER
 from tx8ir.core.attrs.structured import EnumAttr, FlagsAttr
 from tx8ir.core.attrs.types import NoneType, ScalarType, Type, i64
 from tx8ir.core.errors import IrError
-from tx8ir.core.ir.block import Block
+from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation, create_unchecked, discard
-from tx8ir.core.ir.traits import SameOperandsAndResultType
+from tx8ir.core.ir.traits import IsolatedFromAbove, SameOperandsAndResultType
 from tx8ir.core.opdef.definition import SEGMENTS, OpDef, segment_sizes
-from tx8ir.core.opdef.fields import MISSING, AttributeField, Field, SuccessorField, ValueField
+from tx8ir.core.opdef.fields import MISSING, AttributeField, Field, RegionField, SuccessorField, ValueField
 
 from .custom_format import CustomFormat
 
@@ -53,7 +56,7 @@ if TYPE_CHECKING:
     from .parser import Parser
     from .printer import Printer
 
-_TOKEN: Final = re.compile(r"\s*(?:`([^`]+)`|(\$?)([A-Za-z_][A-Za-z0-9_-]*)(\^?)|(\)\?|[(),]))")
+_TOKEN: Final = re.compile(r"\s*(?:`([^`]*)`|(\$?)([A-Za-z_][A-Za-z0-9_-]*)(\^?)|(\)\?|[(),]))")
 _TIGHT_BEFORE: Final = frozenset(",)]>")
 _TIGHT_AFTER: Final = frozenset("([<")
 
@@ -97,9 +100,26 @@ class NumberOf:
 
 
 @attrs.frozen
+class IndexList:
+    values: ValueField
+    numbers: AttributeField
+
+
+@attrs.frozen
+class RegionOf:
+    field: RegionField
+
+
+@attrs.frozen
 class FunctionalType:
-    inputs: ValueField
+    inputs: tuple[ValueField, ...]
     outputs: ValueField
+
+
+@attrs.frozen
+class ElementType:
+    field: ValueField
+    of: ValueField
 
 
 @attrs.frozen
@@ -114,8 +134,12 @@ class Group:
 
 
 Element: TypeAlias = (
-    Literal | Variable | TypeOf | SharedType | OneOf | MemberOf | NumberOf | FunctionalType | AttributeDict | Group
-)
+    Literal | Variable | TypeOf | SharedType | OneOf | MemberOf | NumberOf | IndexList | RegionOf | FunctionalType
+    | ElementType | AttributeDict | Group
+)  # fmt: skip
+
+DYNAMIC_INDEX: Final = -(1 << 63)
+"""What stands in an `array<i64>` for a number that a value gives, as in MLIR."""
 
 
 @attrs.define
@@ -135,8 +159,14 @@ class Assembly:
         self._op_class = op_class
         self._definition: OpDef = op_class.definition
         d = self._definition
-        self._fields: dict[str, Field] = {f.name: f for f in (*d.operands, *d.results, *d.attributes, *d.successors)}
-        self.elements = tuple(_Compiler(self, source).elements())
+        self._fields: dict[str, Field] = {
+            f.name: f for f in (*d.operands, *d.results, *d.attributes, *d.successors, *d.regions)
+        }
+        elements = list(_Compiler(self, source).elements())
+        at = next((i for i, e in enumerate(elements) if isinstance(e, RegionOf)), len(elements))
+        self._before, self._after = elements[:at], elements[at + 1 :]
+        self.has_region = at < len(elements)
+        self.elements = tuple(elements)
         self._said = frozenset(f.key for f in _variables(self.elements) if isinstance(f, AttributeField))
         if d.uses_segments:
             self._said |= {SEGMENTS}
@@ -150,7 +180,14 @@ class Assembly:
 
     def fits(self, op: Operation) -> bool:
         """Whether the format can say what attributes `op` has, verified or not."""
-        return all(_sayable(element, op) for element in self.elements)
+        return all(_sayable(element, op) and self._has_types(element, op) for element in self.elements)
+
+    def _has_types(self, element: Element, op: Operation) -> bool:
+        """Whether values have the types that the format takes for granted where the declaration does not."""
+        if not isinstance(element, ElementType):
+            return True
+        wanted = element_of(self._values(element.of, op)[0].type)
+        return all(value.type is wanted for value in self._values(element.field, op))
 
     def _default(self, field: Field) -> Attribute | None:
         """What an attribute is where the group that it is the anchor of is left out; None: it is absent."""
@@ -161,21 +198,16 @@ class Assembly:
     # -- writing --------------------------------------------------------------------------------------------------
 
     def print(self, op: Operation, printer: Printer) -> None:
-        """Write `op` after its name."""
+        """Write the name of `op` and what the format says up to its region, if it has one."""
         pieces: list[tuple[str, bool]] = [(op.name, False)]  # texts, and whether each is a literal
-        self._write(self.elements, op, printer, pieces)
-        out = ""
-        for index, (text, literal) in enumerate(pieces):
-            before, after_literal = pieces[index - 1] if index else ("", True)
-            tight = (
-                not out
-                or (literal and text[0] in _TIGHT_BEFORE)
-                or (after_literal and before[-1:] in _TIGHT_AFTER)
-                or (literal and text == "(" and not after_literal)
-                or (not literal and text[0] == "<" and after_literal)
-            )
-            out += text if tight else f" {text}"
-        printer.write(out)
+        self._write(self._before, op, printer, pieces)
+        printer.write(_joined(pieces))
+
+    def print_end(self, op: Operation, printer: Printer) -> None:
+        """Write what the format says after the region of `op`."""
+        pieces: list[tuple[str, bool]] = [("}", True)]
+        self._write(self._after, op, printer, pieces)
+        printer.write(_joined(pieces).removeprefix("}"))
 
     def _write(self, elements: Iterable[Element], op: Operation, printer: Printer, out: list[tuple[str, bool]]) -> None:
         for element in elements:
@@ -217,11 +249,18 @@ class Assembly:
         if isinstance(element, (MemberOf, NumberOf)):
             found = op.attributes[element.field.key].value
             return str(found.value if isinstance(found, Enum) else found)
+        if isinstance(element, IndexList):
+            rest = iter(self._values(element.values, op))
+            numbers: tuple[int, ...] = op.attributes[element.numbers.key].value
+            parts = (printer.value(next(rest)) if n == DYNAMIC_INDEX else str(n) for n in numbers)
+            return f"[{', '.join(parts)}]"
         if isinstance(element, FunctionalType):
-            inputs, outputs = (tuple(v.type for v in self._values(f, op)) for f in (element.inputs, element.outputs))
-            return printer.signature(inputs, outputs)
+            inputs = [v.type for f in element.inputs for v in self._values(f, op)]
+            return printer.signature(inputs, tuple(v.type for v in self._values(element.outputs, op)))
         if isinstance(element, AttributeDict):
             return printer.attributes(op.attributes, self._said, "")
+        if isinstance(element, ElementType):
+            return ""
         assert isinstance(element, Variable)
         field = element.field
         if isinstance(field, ValueField):
@@ -240,14 +279,22 @@ class Assembly:
         """Read an operation after its name. Raises ParseError."""
         at = parser.pos
         parts = _Parts()
-        self._read(self.elements, parser, parts)
-        op = self._made(parser, parts, at)
-        return CustomFormat(lambda _: op, has_region=False)
+        self._read(self._before, parser, parts)
+        if not self.has_region:
+            op = self._made(parser, parts, at)
+            return CustomFormat(lambda _: op, has_region=False)
+
+        def finish(regions: tuple[Region, ...]) -> Operation:
+            self._read(self._after, parser, parts)
+            return self._made(parser, parts, at, regions)
+
+        return CustomFormat(finish, isolated=IsolatedFromAbove in self._op_class.info.traits)
 
     def _read(self, elements: Iterable[Element], parser: Parser, parts: _Parts) -> None:
         for element in elements:
             if isinstance(element, Literal):
-                parser.expect(element.text, f"in {self._op_class.name}")
+                if element.text.strip():
+                    parser.expect(element.text, f"in {self._op_class.name}")
             elif isinstance(element, Group):
                 if self._starts(element, parser):
                     self._read(element.elements, parser, parts)
@@ -262,6 +309,8 @@ class Assembly:
                 parts.attributes[element.field.key] = self._member(element.field, parser)
             elif isinstance(element, NumberOf):
                 parts.attributes[element.field.key] = IntAttr(parser.element(element.type), element.type)
+            elif isinstance(element, IndexList):
+                self._read_index_list(element, parser, parts)
             elif isinstance(element, TypeOf):
                 if element.implied is None:
                     one = element.field.count == "one"
@@ -270,13 +319,34 @@ class Assembly:
                     parts.types[element.field.name] = [parser.type() if parser.accept(":") else element.implied]
             elif isinstance(element, FunctionalType):
                 signature = parser.function_type()
-                parts.types[element.inputs.name] = list(signature.inputs)
+                rest = list(signature.inputs)
+                for field in element.inputs:
+                    count = len(parts.operands.get(field.name, ())) if len(element.inputs) > 1 else len(rest)
+                    parts.types[field.name], rest = rest[:count], rest[count:]
                 parts.types[element.outputs.name] = list(signature.results)
             elif isinstance(element, AttributeDict):
                 if parser.peek() == "{":
                     parts.attributes |= dict(parser.dictionary())
-            else:
+            elif isinstance(element, ElementType):
+                count = len(parts.operands.get(element.field.name, ()))
+                parts.types[element.field.name] = [element_of(t) for t in parts.types[element.of.name]] * count
+            elif isinstance(element, Variable):
                 self._read_variable(element.field, parser, parts)
+
+    def _read_index_list(self, element: IndexList, parser: Parser, parts: _Parts) -> None:
+        names: list[tuple[str, int]] = []
+        numbers: list[int] = []
+        parser.expect("[", f"before numbers of {self._op_class.name}")
+        while not parser.accept("]"):
+            if numbers:
+                parser.expect(",", "between numbers")
+            if parser.peek() == "%":
+                names.append(parser.operand())
+                numbers.append(DYNAMIC_INDEX)
+            else:
+                numbers.append(parser.element(i64))
+        parts.operands[element.values.name] = names
+        parts.attributes[element.numbers.key] = DenseArrayAttr(numbers)
 
     def _member(self, field: AttributeField, parser: Parser) -> EnumAttr:
         members = tuple(self._definition.codecs[field.name][0].enumeration or ())
@@ -313,7 +383,7 @@ class Assembly:
                 parser.fail(f"attribute {field.key} is {found}, expected {codec.expected}", start)
             parts.attributes[field.key] = found
 
-    def _made(self, parser: Parser, parts: _Parts, at: int) -> Any:
+    def _made(self, parser: Parser, parts: _Parts, at: int, regions: tuple[Region, ...] = ()) -> Any:
         d = self._definition
         groups: list[list[Any]] = []
         shared = self._shared_type(parts)
@@ -336,7 +406,7 @@ class Assembly:
             [value for group in groups for value in group],
             results,
             DictAttr(parts.attributes),
-            (),
+            regions,
             tuple(parts.successors[f.name] for f in d.successors),
             parser.here(at),
         )
@@ -353,6 +423,29 @@ class Assembly:
         if SameOperandsAndResultType not in self._op_class.info.traits:
             return None
         return next((types[0] for types in parts.types.values() if types), None)
+
+
+def _joined(pieces: list[tuple[str, bool]]) -> str:
+    """Texts with a space between them where MLIR puts one."""
+    out, before, between = "", "", None
+    after_punctuation = True
+    for text, literal in pieces:
+        if literal and not text.strip():
+            between = text
+            continue
+        if between is None:
+            tight = (
+                not out
+                or (literal and text[0] in _TIGHT_BEFORE)
+                or (after_punctuation and before[-1] in _TIGHT_AFTER)
+                or (literal and text in ("(", "[") and not after_punctuation)
+                or (not literal and text[0] == "<" and before[-1].isalnum())
+            )
+            between = "" if tight else " "
+        out += between + text
+        before, between = text, None
+        after_punctuation = literal and not text[-1].isalnum()
+    return out
 
 
 class _Compiler:
@@ -408,6 +501,8 @@ class _Compiler:
             return Literal(text), None
         if kind == "variable":
             field = self._assembly.field(text)
+            if isinstance(field, RegionField):
+                return RegionOf(field), None
             return Variable(field), field if anchor else None
         if text == "attr-dict":
             return AttributeDict(), None
@@ -418,9 +513,11 @@ class _Compiler:
             "implied-type": self._implied,
             "shared-type": self._shared,
             "functional-type": self._functional,
+            "element-type": self._element_type,
             "one-of": self._one_of,
             "member": self._member,
             "number": self._number,
+            "index-list": self._index_list,
         }.get(text)
         if make is None:
             raise TypeError(f"an assembly format has no {text!r}")
@@ -452,12 +549,16 @@ class _Compiler:
         return TypeOf(field, implied)
 
     def _shared(self) -> Element:
+        return SharedType(tuple(self._values()))
+
+    def _values(self) -> list[ValueField]:
+        """The fields up to the closing parenthesis."""
         fields = [self._value()]
         while (mark := self._next()[1]) == ",":
             fields.append(self._value())
         if mark != ")":
             raise TypeError(f"the assembly format {self._source!r} lacks a ')'")
-        return SharedType(tuple(fields))
+        return fields
 
     def _attribute(self) -> AttributeField:
         field = self._assembly.field(self._next()[1])
@@ -477,6 +578,13 @@ class _Compiler:
         self._expect(")")
         return NumberOf(field, IndexType() if name == "index" else ScalarType.of(name))
 
+    def _index_list(self) -> Element:
+        values = self._value()
+        self._expect(",")
+        numbers = self._attribute()
+        self._expect(")")
+        return IndexList(values, numbers)
+
     def _one_of(self) -> Element:
         field = self._attribute()
         words: list[str] = []
@@ -487,17 +595,21 @@ class _Compiler:
         return OneOf(field, tuple(words))
 
     def _functional(self) -> Element:
-        inputs = self._value()
-        self._expect(",")
-        outputs = self._value()
-        self._expect(")")
-        return FunctionalType(inputs, outputs)
+        *inputs, outputs = self._values()
+        return FunctionalType(tuple(inputs), outputs)
+
+    def _element_type(self) -> Element:
+        field, of = self._values()
+        return ElementType(field, of)
 
 
 def _sayable(element: Element, op: Operation) -> bool:
     if isinstance(element, OneOf):
         found = op.attributes.get(element.field.key)
         return isinstance(found, IntAttr) and found.type is i64 and 0 <= found.value < len(element.words)
+    if isinstance(element, IndexList):
+        found = op.attributes.get(element.numbers.key)
+        return isinstance(found, DenseArrayAttr) and found.type is i64
     if isinstance(element, NumberOf):
         found = op.attributes.get(element.field.key)
         return isinstance(found, IntAttr) and found.type is element.type
@@ -519,6 +631,8 @@ def _variables(elements: Iterable[Element]) -> Iterator[Field]:
     for element in elements:
         if isinstance(element, (Variable, OneOf, MemberOf, NumberOf)):
             yield element.field
+        elif isinstance(element, IndexList):
+            yield element.numbers
         elif isinstance(element, Group):
             yield from _variables(element.elements)
 

@@ -247,6 +247,8 @@ class Printer:
                 self._print_block(item[1], item[2], item[3], work)
             elif kind == "region":
                 self._print_region(item[1], item[2], work)
+            elif kind == "end":
+                item[1](item[2], self)
             else:
                 self._next_result, self._next_argument, self._taken = item[1]
 
@@ -350,8 +352,12 @@ class Printer:
             words = ("", *region_words(op))
             for word, region in zip(words, op._regions, strict=False):
                 if region._blocks:
+                    labelled = bool(region._blocks[0]._args) and not (word == "" and names_arguments(op))
                     tail.append(("text", f" {word} " if word else " "))
-                    tail.append(("region", region, (indent, False)))
+                    tail.append(("region", region, (indent, labelled)))
+            end = end_of(op)
+            if end is not None:
+                tail.append(("end", end, op))
             tail.append(("text", location))
         else:
             for number, region in enumerate(op._regions):
@@ -450,6 +456,17 @@ def region_words(op: Operation) -> tuple[str, ...]:
     """The words before the second region of the short form, and before those after it."""
     words: tuple[str, ...] = getattr(op.__class__, "region_words", ())
     return words
+
+
+def names_arguments(op: Operation) -> bool:
+    """Whether the short form of `op` names the arguments of its first region before that, as a function does."""
+    return getattr(op.__class__, "names_arguments", False)
+
+
+def end_of(op: Operation) -> Callable[[Any, Printer], None] | None:
+    """What writes the part of the short form of `op` that follows its regions."""
+    assembly = assembly_of(op.__class__)
+    return getattr(op.__class__, "print_end", None) if assembly is None else assembly.print_end
 
 
 def is_declared(op: Operation) -> bool:

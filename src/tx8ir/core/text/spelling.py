@@ -6,10 +6,20 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tx8ir.core.attrs.affine import AffineMapAttr, AffineSetAttr
-from tx8ir.core.attrs.attributes import ArrayAttr, Attribute, DictAttr, TypeAttr, UnitAttr, key_text
+from tx8ir.core.attrs.attributes import ArrayAttr, Attribute, DictAttr, FloatAttr, IntAttr, TypeAttr, UnitAttr, key_text
 from tx8ir.core.attrs.dense import DenseAttr
 from tx8ir.core.attrs.elements_attributes import DenseResourceAttr, ElementsAttr, SparseAttr, resource_key
-from tx8ir.core.attrs.types import DictType, FunctionType, ListType, RankedTensor, TupleType, Type, VTensorType
+from tx8ir.core.attrs.types import (
+    DictType,
+    FunctionType,
+    ListType,
+    RankedTensor,
+    TupleType,
+    Type,
+    VTensorType,
+    f64,
+    i64,
+)
 from tx8ir.core.ir.operation import Operation
 from tx8ir.core.location import Location, quote
 
@@ -88,7 +98,7 @@ class Spelling:
             ]
             return f"{{{', '.join(entries)}}}"
         if isinstance(attribute, ArrayAttr):
-            return f"[{', '.join(map(self.attribute, attribute.elements))}]"
+            return f"[{', '.join(map(self._in_array, attribute.elements))}]"
         if isinstance(attribute, TypeAttr):
             return self.type(attribute.value)
         if self._aliases and isinstance(attribute, (AffineMapAttr, AffineSetAttr)):
@@ -99,6 +109,11 @@ class Spelling:
         if isinstance(own, Type) and text.endswith(f" : {own}"):
             return text.removesuffix(str(own)) + self.type(own)
         return text
+
+    def _in_array(self, element: Attribute) -> str:
+        """The text of an element of an array; an i64 or a finite f64 is written without its type."""
+        alone = isinstance(element, (IntAttr, FloatAttr)) and element.type in (i64, f64)
+        return str(ArrayAttr([element]))[1:-1] if alone else self.attribute(element)
 
     def _elements(self, attribute: DenseAttr | ElementsAttr | SparseAttr) -> str:
         type = self.type(attribute.type)

@@ -112,7 +112,7 @@ class ExtSIOp(CastOp, name="arith.extsi"):
     pairs = _WIDER
     widens = True
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return wrapped(signed(x), self.out)
 
 
@@ -127,7 +127,7 @@ class ExtUIOp(CastOp, name="arith.extui"):
     widens = True
     assembly_format = "$x (`nneg` $non_negative^)? attr-dict `:` type($x) `to` type($out)"
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return wrapped(unsigned(x, width_of(self.x)), self.out)
 
 
@@ -142,7 +142,7 @@ class TruncIOp(CastOp, name="arith.trunci"):
     widens = False
     assembly_format = "$x (`overflow` $overflow^)? attr-dict `:` type($x) `to` type($out)"
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return wrapped(signed(x), self.out)
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Value | None:
@@ -161,7 +161,7 @@ class ExtFOp(CastOp, name="arith.extf"):
     widens = True
     assembly_format = "$x (`fastmath` $fastmath^)? attr-dict `:` type($x) `to` type($out)"
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return x.astype(np.float64) if computed_element(self.out) is f64 else x
 
 
@@ -176,7 +176,7 @@ class TruncFOp(CastOp, name="arith.truncf"):
     widens = False
     assembly_format = "$x (`fastmath` $fastmath^)? attr-dict `:` type($x) `to` type($out)"
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return x  # rounded by whoever computes, once
 
 
@@ -200,7 +200,7 @@ class SIToFPOp(CastOp, name="arith.sitofp"):
 
     pairs = (*((i, f32) for i in _INTEGERS), *((i64, f) for f in _FLOATS[1:]))
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return _to_float(signed(x), self.out)
 
 
@@ -214,7 +214,7 @@ class UIToFPOp(CastOp, name="arith.uitofp"):
     pairs = SIToFPOp.pairs
     assembly_format = "$x (`nneg` $non_negative^)? attr-dict `:` type($x) `to` type($out)"
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return _to_float(unsigned(x, width_of(self.x)), self.out)
 
 
@@ -226,7 +226,7 @@ class FPToSIOp(CastOp, name="arith.fptosi"):
 
     pairs = tuple((f, i) for i, f in SIToFPOp.pairs)
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         whole = np.trunc(x.astype(np.float64))
         bound = 2.0 ** (width_of(self.out) - 1)
         return wrapped(np.where((whole >= -bound) & (whole < bound), whole, 0.0).astype(np.int64), self.out)
@@ -240,7 +240,7 @@ class FPToUIOp(CastOp, name="arith.fptoui"):
 
     pairs = FPToSIOp.pairs
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         whole = np.trunc(x.astype(np.float64))
         fits = (whole >= 0) & (whole < 2.0 ** width_of(self.out))
         return wrapped(np.where(fits, whole, 0.0).astype(np.uint64), self.out)
@@ -258,7 +258,7 @@ class BitcastOp(CastOp, name="arith.bitcast"):
         if source is None or source != target:
             raise VerifyError(f"arith.bitcast keeps the bits; {self.x.type} has others than {self.out.type}", self)
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         source, target = computed_element(self.x), computed_element(self.out)
         if source is target:
             return x
@@ -284,7 +284,7 @@ class IndexCastOp(CastOp, name="arith.index_cast"):
         if (source is None) == (target is None):
             raise VerifyError(f"{self.name} is from or to index, not {self.x.type} to {self.out.type}", self)
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return wrapped(signed(x), self.out)
 
 

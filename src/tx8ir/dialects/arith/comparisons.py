@@ -112,7 +112,7 @@ class CmpIOp(ComparisonOp, name="arith.cmpi"):
     sample_elements = tuple((e, e) for e in INTEGERS)
     sample_attributes = tuple({"predicate": n} for n in range(len(INTEGER_PREDICATES)))
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         return related(self.relation, x, y, width_of(self.lhs))
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Attribute | None:
@@ -139,7 +139,7 @@ class CmpFOp(ComparisonOp, name="arith.cmpf"):
     sample_elements = tuple((e, e) for e in FLOATS)
     sample_attributes = tuple({"predicate": n} for n in range(len(FLOAT_PREDICATES)))
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         relation = self.relation
         unordered = np.isnan(x) | np.isnan(y)
         if relation in ("true", "false"):
@@ -180,7 +180,7 @@ class SelectOp(ArithOp, InferTypes, name="arith.select"):
         ):
             raise VerifyError(f"arith.select has a condition {self.condition.type} for {self.out.type}", self)
 
-    def compute(self, condition: Array, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, condition: Array, x: Array, y: Array) -> Any:
         return np.where(condition, x, y)
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Value | None:

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tx8ir.core import DYNAMIC, Attribute, Compute, Fold, Op, Operation, Pure, Type, Value, VerifyError, i1, i64
 from tx8ir.core.attrs.builtin_types import (
@@ -23,6 +22,7 @@ from tx8ir.core.attrs.builtin_types import (
 from tx8ir.core.attrs.structured import FlagsAttr
 from tx8ir.core.attrs.types import ScalarType, TensorType, bf16, f16, f32, f64, i4, i8, i16, i32
 from tx8ir.core.ir.interfaces import ConstantMaterialization
+from tx8ir.core.ir.traits import MapsNumbers
 from tx8ir.dialects.samples import Sample, Sampled
 
 from .constants import array_of, attribute_of, make_constant, type_of
@@ -110,15 +110,14 @@ SHAPES: Final = (None, (2, 3), (), (0,), (DYNAMIC, 3))
 """Of samples; None for a number."""
 
 
-class ArithOp(Op, Compute, Fold, ConstantMaterialization, Sampled, traits=(Pure,)):
-    """An operation on numbers or, element by element, on tensors."""
+class FoldingOp(Op, Compute, Fold, ConstantMaterialization, Sampled, traits=(Pure,)):
+    """An operation that `compute` folds where all operands are constants."""
 
-    sample_elements: ClassVar[tuple[tuple[Type, ...], ...]]
-    """For each kind of sample the element types of the operands."""
-    sample_attributes: ClassVar[tuple[dict[str, Any], ...]] = ({},)
+    most_folded: ClassVar[int | None] = None
+    """Results of more elements than this are not folded: the program would grow."""
 
     @abstractmethod
-    def compute(self, *args: NDArray[Any]) -> Any:
+    def compute(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Value | Attribute | None:
@@ -128,17 +127,31 @@ class ArithOp(Op, Compute, Fold, ConstantMaterialization, Sampled, traits=(Pure,
     def fold(self, operands: Sequence[Attribute | None]) -> Value | Attribute | None:
         arrays = [array_of(c) for c in operands if c is not None]
         known = [array for array in arrays if array is not None]
-        if len(known) != len(operands) or len(self.results) != 1:
+        if len(known) != len(operands) or len(self.results) != 1 or not self._is_small():
             return self.simplify(operands)
         try:
             with np.errstate(all="ignore"):
                 computed = self.compute(*known)
-        except ArithmeticError:  # what the program does when it runs
+        except (ArithmeticError, IndexError):  # what the program does when it runs
             return None
         return attribute_of(computed, self.results[0].type)
 
     def materialize(self, constant: Attribute, type: Type) -> Operation | None:
         return make_constant(constant) if type_of(constant) is type else None
+
+    def _is_small(self) -> bool:
+        if self.most_folded is None:
+            return True
+        held = array_type(self.results[0].type)
+        return held is not None and held.is_static and held.num_elements <= self.most_folded
+
+
+class ArithOp(FoldingOp, traits=(MapsNumbers,)):
+    """An operation on numbers or, element by element, on tensors."""
+
+    sample_elements: ClassVar[tuple[tuple[Type, ...], ...]]
+    """For each kind of sample the element types of the operands."""
+    sample_attributes: ClassVar[tuple[dict[str, Any], ...]] = ({},)
 
     @classmethod
     def samples(cls) -> Iterator[Sample]:
@@ -175,6 +188,7 @@ __all__ = [
     "WRAPS",
     "ArithOp",
     "FastMathAttr",
+    "FoldingOp",
     "OverflowAttr",
     "bool_like",
     "computed_element",

@@ -44,7 +44,7 @@ class FloatBinaryOp(ArithOp, traits=(SameOperandsAndResultType,)):
     function: ClassVar[Any]
     """Of two arrays."""
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         return type(self).function(x, y)
 
 
@@ -141,7 +141,7 @@ class NegFOp(ArithOp, name="arith.negf", traits=(SameOperandsAndResultType,)):
     sample_elements = tuple((e,) for e in FLOATS)
     sample_attributes = _FLAGS
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return np.negative(x)
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Value | None:

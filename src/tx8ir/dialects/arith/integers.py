@@ -92,7 +92,7 @@ class IntegerBinaryOp(ArithOp, traits=(SameOperandsAndResultType,)):
     unsigned_function: ClassVar[Any] = None
     """Of two arrays of uint64, where there is no `signed_function`."""
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         cls = type(self)
         if cls.signed_function is not None:
             return wrapped(cls.signed_function(signed(x), signed(y)), self.out)
@@ -389,7 +389,7 @@ class AddUIExtendedOp(ArithOp, InferTypes, name="arith.addui_extended", traits=(
         same_type(self, self.lhs, self.rhs)
         return self.lhs.type, with_element(self.lhs.type, i1)
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         width = width_of(self.lhs)
         total = wrapped(signed(x) + signed(y), self.lhs)
         return total, unsigned(total, width) < unsigned(x, width)
@@ -421,13 +421,13 @@ class MulExtendedOp(ArithOp, InferTypes, traits=(Commutative,)):
 class MulSIExtendedOp(MulExtendedOp, name="arith.mulsi_extended"):
     """low and high = the halves of lhs * rhs as signed numbers."""
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         return self.halves(signed(x), signed(y))
 
 
 class MulUIExtendedOp(MulExtendedOp, name="arith.mului_extended"):
     """low and high = the halves of lhs * rhs as unsigned numbers."""
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         width = width_of(self.lhs)
         return self.halves(unsigned(x, width), unsigned(y, width))

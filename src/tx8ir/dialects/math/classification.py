@@ -40,7 +40,7 @@ class IsFiniteOp(ClassificationOp, name="math.isfinite"):
     %1 = math.isfinite %0 : f32
     """
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return np.isfinite(x)
 
 
@@ -50,7 +50,7 @@ class IsInfOp(ClassificationOp, name="math.isinf"):
     %1 = math.isinf %0 : f32
     """
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return np.isinf(x)
 
 
@@ -60,7 +60,7 @@ class IsNaNOp(ClassificationOp, name="math.isnan"):
     %1 = math.isnan %0 : f32
     """
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return np.isnan(x)
 
 
@@ -70,7 +70,7 @@ class IsNormalOp(ClassificationOp, name="math.isnormal"):
     %1 = math.isnormal %0 : f32
     """
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         finfo = cast(Any, ml_dtypes).finfo  # whose stubs know no NumPy of today
         least = float(finfo(computed_element(self.x).dtype).smallest_normal)
         return np.isfinite(x) & (np.abs(x) >= least)

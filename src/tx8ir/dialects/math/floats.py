@@ -78,7 +78,7 @@ class FloatUnaryOp(ArithOp, traits=(SameOperandsAndResultType,)):
     function: ClassVar[Any]
     """Of an array."""
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return type(self).function(x)
 
     @classmethod
@@ -436,7 +436,7 @@ class FPowIOp(ArithOp, InferTypes, name="math.fpowi"):
     def _types(self) -> str:
         return f"{self.lhs.type} and {self.rhs.type}"
 
-    def compute(self, x: Array, y: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array) -> Any:
         return np.float_power(x, signed(y)).astype(x.dtype)
 
     def simplify(self, operands: Sequence[Attribute | None]) -> Value | None:
@@ -484,7 +484,7 @@ class FmaOp(FloatTernaryOp, name="math.fma"):
 
     assembly_format = "$a `,` $b `,` $c (`fastmath` $fastmath^)? attr-dict `:` type($out)"
 
-    def compute(self, x: Array, y: Array, z: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array, z: Array) -> Any:
         if x.dtype != np.float64:  # the product is exact in double precision
             product = x.astype(np.float64) * y
             return add(np.atleast_1d(product), np.atleast_1d(z.astype(np.float64)), Rounding.NEAREST_EVEN).reshape(
@@ -500,9 +500,9 @@ class ClampFOp(FloatTernaryOp, name="math.clampf"):
     %3 = math.clampf %0 to [%1, %2] : f32
     """
 
-    assembly_format = "$a `to` `[` $b `,` $c `]` (`fastmath` $fastmath^)? attr-dict `:` type($out)"
+    assembly_format = "$a `to` ` ` `[` $b `,` $c `]` (`fastmath` $fastmath^)? attr-dict `:` type($out)"
 
-    def compute(self, x: Array, y: Array, z: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array, y: Array, z: Array) -> Any:
         return MaximumFOp.function(MinimumFOp.function(x, z), y)
 
 
@@ -519,7 +519,7 @@ class SincosOp(ArithOp, name="math.sincos", traits=(SameOperandsAndResultType,))
 
     assembly_format = "$x (`fastmath` $fastmath^)? attr-dict `:` shared-type($x, $sin, $cos)"
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         return np.sin(x), np.cos(x)
 
     @classmethod

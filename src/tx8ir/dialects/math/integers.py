@@ -37,7 +37,7 @@ class IntegerUnaryOp(ArithOp, traits=(SameOperandsAndResultType,)):
         """The function of the bits as a number without a sign, and of how many they are."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
 
-    def compute(self, x: Array) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def compute(self, x: Array) -> Any:
         width = width_of(self.x)
         numbers = (self.count(int(n), width) for n in unsigned(x, width).ravel())
         return wrapped(np.fromiter(numbers, np.uint64, count=np.size(x)).reshape(np.shape(x)), self.out)
