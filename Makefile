@@ -7,7 +7,7 @@
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make fuzz-passes   every pass, the pipelines and the compiler, ten minutes each; goes on where it was stopped
 #   make bench         benchmarks
-#   make lint | format | docs | clean
+#   make lint | format | docs | notebooks | clean
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -118,6 +118,11 @@ fuzz-passes: $(STAMP)
 .PHONY: docs
 docs: $(STAMP)
 	$(BIN)/python docs/build.py
+
+# Executes the notebooks of examples/notebooks and writes into them what their cells show.
+.PHONY: notebooks
+notebooks: $(STAMP)
+	$(TEST_ENV) $(BIN)/python docs/notebooks.py
 
 .PHONY: clean
 clean:
