@@ -93,5 +93,6 @@ class Reported:
             return False
         self._errors.found.append(error)
         if not self._errors.quiet:
-            typer.echo(text, err=True)
+            notes: list[str] = getattr(error, "__notes__", [])
+            typer.echo("\n".join([text, *(f"note: {note}" for note in notes)]), err=True)
         return True

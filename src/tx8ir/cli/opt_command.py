@@ -15,7 +15,7 @@ from tx8ir.cli.pieces import SPLIT_MARKER, Piece, read_pieces
 from tx8ir.cli.status import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
 from tx8ir.core import IrError, Program, default_context, print_op
 from tx8ir.core.text.parser import parse_op
-from tx8ir.passes import Instrumentation, NumericGuarantee, PassError, PassManager, find_pass
+from tx8ir.passes import Instrumentation, NumericGuarantee, PassError, PassManager, find_pass, read_reproducer
 from tx8ir.passes.instrumentation import (
     IrDiff,
     OpCounts,
@@ -149,6 +149,24 @@ def command(
             help="leave out dense attributes of more than N elements",
         ),
     ] = None,
+    crash_reproducer: Annotated[
+        Path | None,
+        typer.Option(
+            "--mlir-pass-pipeline-crash-reproducer",
+            metavar="PATH",
+            help="when a pass fails, write the program and the pipeline there, to run them again",
+        ),
+    ] = None,
+    local_reproducer: Annotated[
+        bool,
+        typer.Option(
+            "--mlir-pass-pipeline-local-reproducer",
+            help="write only the pass that failed, with the program right before it",
+        ),
+    ] = False,
+    run_reproducer: Annotated[
+        bool, typer.Option("--run-reproducer", help="run the pipeline that FILE, a reproducer, has")
+    ] = False,
     dump_pipeline: Annotated[
         bool, typer.Option("--dump-pass-pipeline", help="print the pipeline that is run, on stderr")
     ] = False,
@@ -217,7 +235,8 @@ def command(
     reports = [report for report in (times, counted, op_changes) if report is not None]
     pipeline_text = ""
     with errors.reported():
-        manager = PassManager.parse(_inside_module(passes))
+        replayed = read_reproducer(file) if run_reproducer else None
+        manager = PassManager.parse(_inside_module(passes)) if replayed is None else PassManager(replayed.passes)
         pipeline_text = str(manager)
         for name in (*before, *after):
             if find_pass(name) is None:
@@ -226,7 +245,8 @@ def command(
             raise InputError("--inputs has what --check evaluates on: it goes with --check")
         if dump_pipeline:
             typer.echo(f"builtin.module({manager})", err=True)
-        for piece in read_pieces(file, split_input=split_input_file, texts=errors.texts):
+        pieces = read_pieces(file, split_input=split_input_file, texts=errors.texts)
+        for piece in pieces if replayed is None else [replayed.program]:
             with errors.reported():
                 program = (
                     piece.program(
@@ -250,7 +270,13 @@ def command(
                         if not json:
                             typer.echo(str(found), err=True)
                         continue
-                manager.run(program, verify_each=verify_each, instruments=[*watching, *reports])
+                manager.run(
+                    program,
+                    verify_each=verify_each and (replayed is None or replayed.verify_each),
+                    instruments=[*watching, *reports],
+                    crash_reproducer=crash_reproducer,
+                    local_reproducer=local_reproducer,
+                )
                 if _is_folder(output):
                     folders.append(program)
                     continue

@@ -7,12 +7,14 @@ from .executor import Instrumentation, NestedPassManager, OnStage, PassRun, Stag
 from .guarantee import NumericGuarantee
 from .manager import PassManager, PipelineReport, RollbackScope
 from .options import Option, describe_options, option
+from .reproducer import CrashReproducer, Reproducer, read_reproducer
 from .text import all_pipelines, register_pipeline
 
 __all__ = [
     "all_passes",
     "all_patterns",
     "all_pipelines",
+    "CrashReproducer",
     "RollbackScope",
     "describe_options",
     "find_pass",
@@ -28,7 +30,9 @@ __all__ = [
     "PassRun",
     "PipelineReport",
     "NumericGuarantee",
+    "read_reproducer",
     "register_pass",
     "register_pipeline",
+    "Reproducer",
     "StageReport",
 ]

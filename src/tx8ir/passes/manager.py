@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import enum
+import os
 from collections.abc import Iterable, Sequence
 from typing import cast
 
@@ -20,6 +21,7 @@ from tx8ir.core import Program
 from .base import Pass, PassError
 from .executor import Instrumentation, OnStage, PassExecutor, StageReport
 from .instrumentation import VerifyEach
+from .reproducer import CrashReproducer
 from .snapshot import Snapshot
 from .text import parse_pipeline
 
@@ -101,6 +103,8 @@ class PassManager:
         on_stage: OnStage | None = None,
         instruments: Sequence[Instrumentation] = (),
         atomic: RollbackScope | None = None,
+        crash_reproducer: str | os.PathLike[str] | None = None,
+        local_reproducer: bool = False,
     ) -> PipelineReport:
         """Runs every pass over `program`, in place.
 
@@ -113,11 +117,18 @@ class PassManager:
                 pass, or before the pipeline. The passes then work on a copy of the module, which becomes
                 `program.module` when they are done: O(operations) for each pass, or once. Data of variables is not
                 copied: passes replace it and do not write into it.
+            crash_reproducer: a file that is written when a pass fails: program and pipeline, to run them again
+                (`read_reproducer`, `tx8ir opt --run-reproducer`).
+            local_reproducer: write only the pass that failed, with the program right before it.
 
         Raises `PassError`, which names the pass, when a pass raises `IrError` or leaves an invalid program. Any other
         exception is a bug of the pass: it propagates with a note that names the pass.
         """
         watching = [*([VerifyEach()] if verify_each else []), *instruments]
+        if crash_reproducer is not None:
+            watching.insert(
+                0, CrashReproducer(crash_reproducer, str(self), verify_each=verify_each, local=local_reproducer)
+            )
         for instrument in watching:
             instrument.before_pipeline(program)
         engine = PassExecutor(program, watching, str(self), on_stage)
