@@ -46,6 +46,11 @@ _SHARES: tuple[tuple[SourceName, int, int], ...] = (
     ("mutants", 3, 25),
     ("drawn", 1, 4),
 )
+_FRESH: frozenset[SourceName] = frozenset({"pattern", "templates", "small", "grown"})
+_LEAST, _MOST, _PRIOR = 0.3, 2.5, 100
+"""The sources that edit no program: the share of each grows with how many of its programs the pass changes, in
+proportion to those of all of them, and the share of those that know little of the pass shrinks. Before so many programs
+were tried, they count half."""
 _GIVEN, _TOGETHER = 20, 5
 """How many of the caller's programs are in a round, and in a task."""
 _CORPUS = 400
@@ -133,6 +138,13 @@ class _Entry:
         return value / (1 + self.uses) / (4 + len(self.kept.shape))
 
 
+def _in_proportion(changed: int, tried: int, all_changed: int, all_tried: int) -> float:
+    """The part that a pass changes of some programs by that of all, between bounds."""
+    overall = (all_changed + 1) / (all_tried + _PRIOR)
+    own = (changed + _PRIOR * overall) / (tried + _PRIOR)
+    return min(_MOST, max(_LEAST, own / overall))
+
+
 class _Engine:
     def __init__(
         self,
@@ -156,6 +168,8 @@ class _Engine:
         self._clock = clock
         self._has_templates = bool(templates(session.material))
         self._totals = Outcome()
+        self._tried: Counter[SourceName] = Counter()
+        self._changed: Counter[SourceName] = Counter()
         self._rounds = 0
         self._start: small_scope.Position | None = None
         self._small_is_through = False
@@ -200,13 +214,15 @@ class _Engine:
                     self.session,
                     source,
                     rng.randrange(1 << 62),
-                    max(1, int(count * scale)),
+                    max(1, int(count * scale * self._yield(source))),
                     reached=self.reached,
                     evaluated=evaluated,
                     features=features,
                     failures=failures,
                 )
-                if source == "small":
+                if source == "templates":
+                    task = attrs.evolve(task, yields=self._yields_of_templates())
+                elif source == "small":
                     task = attrs.evolve(task, start=self._start)
                 elif source in ("neighbours", "mutants"):
                     entry = self._unseen(taken) if source == "neighbours" else None
@@ -224,6 +240,22 @@ class _Engine:
         # Interleaved, so that a budget that ends early cuts all sources alike.
         order = sorted(range(len(tasks)), key=lambda i: _place(tasks, i))
         return [tasks[i] for i in order]
+
+    def _yield(self, source: SourceName) -> float:
+        """How much of its share a source gets."""
+        if source not in _FRESH:
+            return 1.0
+        changed, tried = (sum(count[s] for s in _FRESH) for count in (self._changed, self._tried))
+        found = _in_proportion(self._changed[source], self._tried[source], changed, tried)
+        return max(1.0, found) if source in ("pattern", "templates") else found
+
+    def _yields_of_templates(self) -> dict[str, float]:
+        """How often programs of each template are drawn."""
+        tried = self._totals.templates
+        changed = {name: self._totals.wirings[name] for name in tried}
+        return {
+            name: _in_proportion(changed[name], tried[name], sum(changed.values()), tried.total()) for name in tried
+        }
 
     def _cut(self, tasks: Sequence[Task], examples: int | None) -> list[Task]:
         """The tasks, as far as the budget goes."""
@@ -278,10 +310,13 @@ class _Engine:
         totals = self._totals
         totals.tried += outcome.tried
         totals.changed += outcome.changed
+        self._tried[task.source] += outcome.tried
+        self._changed[task.source] += outcome.changed
         totals.skipped += outcome.skipped
         totals.runs += outcome.runs
         totals.ops += outcome.ops
         totals.wirings += outcome.wirings
+        totals.templates += outcome.templates
         totals.regions += outcome.regions
         for name, values in outcome.attributes.items():
             totals.attributes.setdefault(name, set()).update(values)

@@ -19,6 +19,7 @@ from tx8ir.core import IrError, Op, Program, RankedTensor, detached
 from tx8ir.interpreter import EvaluationError
 from tx8ir.testing.cases import small_scope
 from tx8ir.testing.cases.mutation import (
+    Template,
     all_templates,
     empty_program,
     feature_pairs,
@@ -35,7 +36,7 @@ from tx8ir.testing.cases.stored import StoredProgram
 from tx8ir.testing.inputs import InputSet, input_sets, some_input_sets
 from tx8ir.testing.passes.counterexample import Kind
 from tx8ir.testing.passes.coverage import Point, Tracer
-from tx8ir.testing.passes.judge import MAX_STEPS, Verdict, judge
+from tx8ir.testing.passes.judge import MAX_STEPS, WORK, Verdict, judge
 from tx8ir.testing.reduction.tensor_types import extents
 
 from .session import Session
@@ -48,14 +49,17 @@ rules of the pass, and the shapes that its code asks for; templates with control
 put on each other at random; all small edits of one program, or some of several, that were worth keeping; Hypothesis."""
 
 HAS_HYPOTHESIS = importlib.util.find_spec("hypothesis") is not None
-_MAX_STEPS = 3000
-"""A program that evaluates more operations is left out: an edit may have made a loop that does not end."""
+_MAX_STEPS, _WORK = 1000, 1500
+"""A program that evaluates more operations is left out: an edit may have made a loop that does not end; and how many
+are evaluated in all its runs, before it is tried on fewer sets of inputs."""
 _EQUAL = 0.3
 """How many of the small programs, and of those of a shape, are tried with equal extents, too."""
-_FIRST_SETS = 9
-"""Sets of inputs that every program is evaluated on: all but the pairs of special numbers and the dynamic extents."""
-_MORE_SETS = 8
+_FIRST_SETS = 2
+"""Sets of inputs that every program is evaluated on: ordinary numbers, and special ones among them."""
+_MORE_SETS = 7
 """How many of the others a program is evaluated on that is like one that was evaluated on all."""
+_LARGE = 8
+"""Programs of more operations, with the traits of their types, are evaluated on some sets of inputs from the start."""
 _PRINTED = 0.2
 """How many of the programs that a pass changed are printed and parsed; also those with other operations than before."""
 _VALUE = 60
@@ -84,6 +88,7 @@ class Task:
         features: pairs of features of programs that were tried before; neighbours that have no other are left out.
         failures: what crashes are known, which are no news; see `crash`.
         offset: how many edits of the one program were made before.
+        yields: by the name of a template, how often programs of it are drawn, in proportion to others.
     """
 
     session: Session
@@ -97,6 +102,7 @@ class Task:
     features: frozenset[int] = frozenset()
     failures: frozenset[tuple[str, int, str]] = frozenset()
     offset: int = 0
+    yields: Mapping[str, float] = attrs.field(factory=dict[str, float])
 
 
 @attrs.frozen(eq=False)
@@ -150,7 +156,8 @@ class Outcome:
         runs: on how many sets of inputs programs were evaluated before and after.
         kept: programs that are worth more.
         ops: how often each operation was in a program that the pass changed.
-        wirings: how often each wiring of small programs was.
+        wirings: how often each wiring of small programs, and each template, was.
+        templates: how many programs of each template the pass was run on.
         attributes: the values that attributes had in programs that the pass changed, by operation and name.
         regions: how often each region or successor was entered in such a program.
         reached: what of the pass ran for the first time, for programs that are not kept.
@@ -168,6 +175,7 @@ class Outcome:
     kept: list[Kept] = attrs.field(factory=list[Kept])
     ops: Counter[str] = attrs.field(factory=lambda: Counter[str]())
     wirings: Counter[str] = attrs.field(factory=lambda: Counter[str]())
+    templates: Counter[str] = attrs.field(factory=lambda: Counter[str]())
     attributes: dict[str, set[str]] = attrs.field(factory=dict[str, set[str]])
     regions: Counter[str] = attrs.field(factory=lambda: Counter[str]())
     reached: frozenset[Point] = frozenset()
@@ -286,6 +294,7 @@ class _Worker:
                 lambda: self._sets(program, seed),
                 watch=self.tracer.run,
                 max_steps=MAX_STEPS if is_given else _MAX_STEPS,
+                work=WORK if is_given else _WORK,
                 has_text=is_given or self._is_new_text(program),
             )
         except (EvaluationError, IrError):
@@ -305,7 +314,7 @@ class _Worker:
     def _sets(self, program: Program, seed: int) -> Sequence[InputSet]:
         """All sets of inputs for the first program of a shape, some for those that are like it."""
         shape = _shape(program)
-        if shape in self._evaluated:
+        if shape in self._evaluated or len(shape) > _LARGE:
             return some_input_sets(program, seed, _FIRST_SETS, _MORE_SETS)
         self._evaluated.add(shape)
         self.outcome.evaluated.add(shape)
@@ -346,14 +355,15 @@ class _Worker:
     def _templates(self) -> Iterator[tuple[Program, str]]:
         material = self.session.material
         wanted = templates(material)
-        for number in range(self.task.count):
+        for _ in range(self.task.count):
             chosen = wanted if wanted and self.rng.random() < 0.9 else all_templates()
-            template = chosen[number % len(chosen)]
+            template = self.rng.choices(chosen, [self.task.yields.get(named(t), 1.0) for t in chosen])[0]
             program = from_template(template, empty_program(), self.rng, material)
             if program is not None and self.rng.random() < 0.2:
                 program = mutate(program, self.rng, material) or program
             if program is not None:
-                yield program, template.__name__.replace("_", " ")
+                self.outcome.templates[named(template)] += 1
+                yield program, named(template)
 
     def _grown(self) -> Iterator[tuple[Program, str]]:
         for _ in range(self.task.count):
@@ -401,6 +411,11 @@ class _Worker:
                 mutant = mutate(program, self.rng, self.session.material)
             if mutant is not None:
                 yield mutant, ""
+
+
+def named(template: Template) -> str:
+    """What programs of a template are counted by."""
+    return template.__name__.replace("_", " ")
 
 
 def _read(programs: Iterable[StoredProgram | Program]) -> tuple[Program, ...]:

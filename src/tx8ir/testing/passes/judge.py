@@ -40,7 +40,7 @@ LONGER = 10
 """How many times as many operations a program may evaluate after a pass, and each that it has once more: a pass may
 write much, but a program that evaluates more does not end."""
 MAX_STEPS = 10_000_000
-_WORK, _FEWEST = 20_000, 8
+WORK, _FEWEST = 20_000, 8
 """A program that loops so long that evaluating it takes more operations than that is tried on fewer sets of inputs, but
 not fewer than these."""
 _COPIED = 1 << 20
@@ -80,6 +80,7 @@ def judge(
     watch: Run = plainly,
     evaluate: bool = False,
     max_steps: int = MAX_STEPS,
+    work: int = WORK,
     has_text: bool = True,
 ) -> Verdict:
     """Runs the passes on copies of `program` until one is wrong.
@@ -94,12 +95,13 @@ def judge(
         watch: how a pass is run.
         evaluate: evaluate the program in any case.
         max_steps: how many operations it may evaluate.
+        work: how many in all runs together, once there are eight.
         has_text: print and parse what the passes leave, too.
 
     Raises:
         EvaluationError: the program itself cannot be evaluated, on any of the inputs.
     """
-    oracle = _Oracle(program, stages, guarantees, sets, max_steps, has_text=has_text)
+    oracle = _Oracle(program, stages, guarantees, sets, max_steps, work, has_text=has_text)
     if evaluate:
         oracle.references()
     failure = None
@@ -158,6 +160,7 @@ class _Oracle:
         guarantees: Sequence[NumericGuarantee],
         sets: Callable[[], Sequence[InputSet]],
         max_steps: int,
+        work: int,
         *,
         has_text: bool,
     ) -> None:
@@ -169,6 +172,7 @@ class _Oracle:
         self.runs: list[_Reference] | None = None
         self._sets = sets
         self._max_steps = max_steps
+        self._work = work
         self._has_text = has_text
         self._observed: dict[Precision, ObservedProgram] = {}  # the program before the pass
 
@@ -181,16 +185,15 @@ class _Oracle:
         error: EvaluationError | None = None
         steps = 0
         for given in self._sets():
-            if steps > _WORK and len(self.runs) >= _FEWEST:
+            if steps > self._work and (error is not None or len(self.runs) >= _FEWEST):
                 break
             run = _Reference(given)
             try:
                 self._look(run, first)
+                self.runs.append(run)
             except EvaluationError as caught:
                 error = caught
-            else:
-                self.runs.append(run)
-                steps += run.seen[_precision(first)].steps
+            steps += self._observed[_precision(first)].steps
         if error is not None and not self.runs:
             raise error
         observed = self._observed.get(_precision(first))

@@ -89,6 +89,11 @@ class ObservedProgram:
         self._scratch = Program(program.module, program.weights.copy())
         self._interpreter = Interpreter(self._scratch, precision, computer=computer)
 
+    @property
+    def steps(self) -> int:
+        """How many operations the last run has evaluated, one that failed too."""
+        return self._interpreter.steps
+
     def entered(self) -> frozenset[str]:
         """The regions, and the successors, that runs have entered: "scf.if 0", "cf.cond_br 1"."""
         entered = self._interpreter.entered

@@ -23,7 +23,7 @@ from .instances import empty_program, instance, instance_of_shape, is_instantiab
 from .kinds import feature_pairs
 from .mutate import grow_program, mutate, with_equal_extents
 from .neighbours import neighbours
-from .templates import all_templates, from_template, templates
+from .templates import Template, all_templates, from_template, templates
 
 __all__ = [
     "all_templates",
@@ -38,6 +38,7 @@ __all__ = [
     "Material",
     "mutate",
     "neighbours",
+    "Template",
     "templates",
     "with_equal_extents",
 ]
