@@ -20,6 +20,8 @@ from .draft import Draft
 
 _DEPTH = 2
 _LISTS = frozenset({"builtin.get_combine_parameter", "builtin.set_combine_parameter"})
+_MEETINGS = 0.25
+"""How many accesses are of one place under two names."""
 _ACCESSES = ("read",) * 3 + ("write",) * 3 + ("copy", "view", "view", "name")
 
 
@@ -107,16 +109,10 @@ class _Accesses:
         rng = self.rng
         if self.regions and scope.depth < _DEPTH and rng.random() < 0.2:
             self.region(scope)
+        elif rng.random() < _MEETINGS and (scope.stored or self.mutable()):
+            self.meeting(scope)
         elif self.names and (not scope.stored or rng.random() < 0.5):
             self.variable(scope)
-        elif len(scope.stored) > 1 and rng.random() < 0.2:
-            one, other = rng.choice(scope.stored), rng.choice(scope.stored)
-            self.storage(scope, one, rng.choice(("read", "write")))
-            if "call" in self.regions and scope.depth < _DEPTH and rng.random() < 0.5:
-                self.call(scope, [other])
-            else:
-                self.storage(scope, other, "write")
-            self.storage(scope, one, "read")
         elif scope.stored:
             stored = scope.stored[0] if rng.random() < 0.4 else rng.choice(scope.stored)
             self.storage(scope, stored, rng.choice(_ACCESSES))
@@ -124,6 +120,62 @@ class _Accesses:
             self.operation(scope)
         if rng.random() < 0.15:
             self.operation(scope)
+
+    def mutable(self) -> list[str]:
+        """The variables that can be written."""
+        return [name for name in self.names if self.draft.program.weights[name].is_mutable]
+
+    def meeting(self, scope: _Scope) -> None:
+        """An access, a write of the same place under another name, and a read under the first.
+
+        Names are views, what a branch or a list gives, and the storage of a variable; the write is here, in a branch,
+        a loop or a function, or nothing is written after all.
+        """
+        draft, rng = self.draft, self.rng
+        variables = self.mutable()
+        if variables and (not scope.stored or draft.perhaps()):
+            name = rng.choice(variables)
+
+            def first(how: str) -> None:
+                if how == "read":
+                    self.keep(scope, draft.read(name))
+                else:
+                    draft.store(name, rng.choice(scope.values[-3:]))
+
+            def other() -> Value:
+                return self.storage_of(name)
+        else:
+            names = [v for v in scope.stored if v.type is scope.stored[0].type]
+            one = rng.choice(names if draft.perhaps(0.7) else scope.stored)
+
+            def first(how: str) -> None:
+                self.storage(scope, one, how)
+
+            def other() -> Value:
+                if draft.perhaps(0.3):
+                    return rng.choice(scope.stored)
+                if draft.perhaps():
+                    return self.other_name(scope, one)
+                with draft.at(draft.block):
+                    assert isinstance(one.type, TensorType)
+                    return self.view(one, one.type)
+
+        second = other() if draft.perhaps(0.6) else None
+        first(rng.choice(("read", "write", "write")))
+        second = other() if second is None else second
+        how = "plain" if not self.regions or scope.depth >= _DEPTH or draft.perhaps() else rng.choice(self.regions)
+        if how == "plain":
+            self.storage(scope, second, "write" if draft.perhaps(0.85) else "read")
+        elif how == "call":
+            self.call(scope, [second])
+        else:
+            self.region(_Scope(list(scope.values), [second], scope.kept, scope.depth), how)
+        first("read")
+
+    def storage_of(self, name: str) -> Value:
+        """A variable itself, which can be written in place."""
+        with self.draft.at(self.draft.block):
+            return builtin.get_parameter(parameter=name, out=self.draft.program.weights[name].type.to_tensor()).out
 
     def operation(self, scope: _Scope) -> None:
         made = self.draft.op(*self.rng.sample(scope.values, min(2, len(scope.values))))
@@ -135,11 +187,8 @@ class _Accesses:
         name = self.names[0] if draft.perhaps(0.8) else rng.choice(self.names)
         if draft.perhaps(0.7 if _LISTS & draft.material.direction.ops else 0.1):
             self.several(scope, name)
-        elif draft.perhaps(0.2) and self.has_storage and draft.program.weights[name].is_mutable:
-            with draft.at(draft.block):  # the variable itself, which can be written in place
-                scope.stored.append(
-                    builtin.get_parameter(parameter=name, out=draft.program.weights[name].type.to_tensor()).out
-                )
+        elif draft.perhaps(0.2) and draft.program.weights[name].is_mutable:
+            scope.stored.append(self.storage_of(name))
         elif draft.perhaps() or not draft.program.weights[name].is_mutable:
             self.keep(scope, draft.read(name))
         else:
@@ -229,8 +278,8 @@ class _Accesses:
 
     # --- regions ---------------------------------------------------------------------------------------------------
 
-    def region(self, scope: _Scope) -> None:
-        how = self.rng.choice(self.regions)
+    def region(self, scope: _Scope, how: str | None = None) -> None:
+        how = how or self.rng.choice(self.regions)
         if how == "branch":
             self.branch(scope)
         elif how == "loop":

@@ -27,7 +27,9 @@ from tx8ir.core import (
     f16,
     f32,
     i1,
+    i8,
     i32,
+    i64,
 )
 from tx8ir.dialects import builtin, func, pd, scf
 
@@ -36,7 +38,10 @@ from .operations import change_attribute_of
 from .values import add_input, variable_data
 
 _SHAPES: Final = ((), (2,), (1,), (2, 2), (2, 3))
-_ELEMENTS: Final = (f32, f32, f32, f16, bf16, i32)
+_ELEMENTS: Final = (f32, f32, f32, f16, bf16, i32, i32)
+_INTEGERS: Final = (i32, i32, i64, i8)
+_ASKS_KIND: Final = frozenset({"is_float", "is_integer", "integer_range"})
+"""What a pass asks an element type that is right for one kind of numbers alone."""
 _UNARY: Final = (pd.relu, pd.abs, pd.exp, pd.reciprocal, pd.square, pd.floor)
 _BINARY: Final = (pd.add, pd.subtract, pd.multiply, pd.maximum, pd.divide)
 
@@ -58,6 +63,8 @@ class Draft:
         self.material = material
         self.block = program.main.body.block
         element = rng.choice(material.elements) if material.elements and rng.random() < 0.3 else rng.choice(_ELEMENTS)
+        if _ASKS_KIND & material.words and rng.random() < 0.3:
+            element = rng.choice(_INTEGERS)
         self.type = VTensorType(rng.choice(_SHAPES), element)
         self._condition: Value | None = None
 
@@ -103,7 +110,9 @@ class Draft:
             if self._condition is not None and self.perhaps(0.12):  # what decides is computed with, too
                 return pd.where(self._condition, x, second if other is type_ else pd.abs(x)).out
             if isinstance(other, RankedTensor) and self.perhaps(0.7) and other.to_vtensor() is type_.to_vtensor():
-                return rng.choice(_BINARY[:4] if not type_.element.is_float else _BINARY)(x, second).out
+                kinds = _BINARY[:4] if not type_.element.is_float else _BINARY
+                named = [kind for kind in kinds if kind.name in self.material.direction.ops]
+                return rng.choice(named if named and self.perhaps(0.7) else kinds)(x, second).out
             if self.perhaps(0.2):  # one with attributes
                 return pd.scale(x, scale=rng.choice((2.0, 3.0, 1.0, -1.0)), bias=rng.choice((0.0, 1.0))).out
             choices = _UNARY if type_.element.is_float else (pd.abs, pd.relu)

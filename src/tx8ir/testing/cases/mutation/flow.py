@@ -136,12 +136,17 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
     early = draft.perhaps(0.15)
     stores = draft.variable(mutable=True) if draft.perhaps(0.2) else None
     forward = rng.choice(("same",) * 5 + ("exchanged", "computed", "dropped"))
-    body = rng.choice(("accumulate", "exchange", "unchanged", "invariant", "one unchanged", "replace", "twins"))
+    body = rng.choice(
+        ("accumulate", "accumulate", "exchange", "unchanged", "invariant", "one unchanged", "replace", "twins")
+    )
     if body == "twins" and draft.perhaps(0.7):
         y = x
     kind = rng.choice((pd.less_than,) * 4 + (pd.less_equal, pd.not_equal))
-    if rounds or not (start <= end and (end - start) % step == 0):
+    if pd.LessEqualOp.name in draft.material.direction.ops and draft.perhaps():
+        kind = pd.less_equal
+    if kind is pd.not_equal and (rounds or not (start <= end and (end - start) % step == 0)):
         kind = pd.less_than
+    outer = draft.perhaps()
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
         bound = draft.number(end, element) if limit is None else limit
@@ -159,7 +164,7 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
     def after(args: Sequence[Value]) -> Sequence[Value]:
         count, a, b = args
         if body == "accumulate":
-            following = [draft.op(a, b), b]
+            following = [draft.op(a, y if outer else b), b]
         elif body == "exchange":
             following = [b, a]
         elif body == "unchanged":
