@@ -28,7 +28,7 @@ from tx8ir.core import (
     Value,
 )
 from tx8ir.dialects import builtin, func, scf
-from tx8ir.testing.inputs import held
+from tx8ir.testing.inputs import held, structures
 
 _EXTENTS = ("shape", "sections", "ends")
 """Attributes that list extents, or places that an extent bounds."""
@@ -124,14 +124,24 @@ class _Change:
         return tuple(new if extent == old else extent for extent in shape)
 
     def data(self, data: NDArray[Any], type_: Type) -> NDArray[Any]:
-        """Numbers of that type: cut, repeated, converted."""
+        """Numbers of that type: cut, repeated, converted; a triangle, or another structure, is one afterwards, too."""
         assert isinstance(type_, RankedTensor)
+        if data.size > 1 and type_.is_static and data.shape != type_.shape:
+            data = _structured(data, type_.shape)
         for axis, extent in enumerate(type_.shape):
             if data.shape[axis] != extent:
                 data = np.take(data, np.arange(extent), axis, mode="wrap")
         element = type_.element
         with np.errstate(all="ignore"):
             return np.array(held(data, element.format) if element.is_float else data.astype(element.dtype))
+
+
+def _structured(data: NDArray[Any], shape: Sequence[int]) -> NDArray[Any]:
+    """Numbers of the structure of `data` in another shape; `data`, where it has none."""
+    for old, new in zip(structures(data.shape), structures(shape), strict=True):
+        if np.array_equal(old, data):
+            return new.astype(data.dtype)
+    return data
 
 
 class _Inference:

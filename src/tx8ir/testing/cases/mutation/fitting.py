@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import attrs
 
-from tx8ir.core import Builder, IrError, Operation, Program, RankedTensor, ScalarType, Type, Value
+from tx8ir.core import Builder, Inplace, IrError, Op, Operation, Program, RankedTensor, ScalarType, Type, Value
 from tx8ir.dialects.domains import Domain
 from tx8ir.dialects.samples import Sample, samples_of
 from tx8ir.testing.guidance.direction import ANYTHING, Direction
@@ -66,6 +66,23 @@ def samples(name: str) -> tuple[Sample, ...]:
 def sampled_ops() -> tuple[str, ...]:
     """The names of all operations with samples."""
     return tuple(sorted(name for name in op_classes() if samples(name)))
+
+
+@functools.cache
+def siblings(name: str) -> tuple[str, ...]:
+    """The other operations with samples that take and give as many values, in place or not as this one."""
+    cls = op_classes()[name]
+    if not issubclass(cls, Op):
+        return ()
+    kind = _signature(cls)
+    found = ((other, op_classes()[other]) for other in sampled_ops() if other != name)
+    return tuple(other for other, c in found if issubclass(c, Op) and _signature(c) == kind)
+
+
+def _signature(op: type[Op]) -> tuple[object, ...]:
+    """How many operands and results it has, and whether it writes the first."""
+    definition = op.definition
+    return [f.count for f in definition.operands], [f.count for f in definition.results], Inplace in op.info.traits
 
 
 @functools.cache

@@ -7,11 +7,16 @@ import zlib
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
+import numpy as np
+
 from tx8ir.core import Op, Operation, Program, RankedTensor, TensorType, Value
 from tx8ir.dialects import builtin, func, pd
+from tx8ir.testing.inputs import structures
 
 _MOST = 40
 """Of a program with more features, so many are paired."""
+_ORDERED = 64
+"""Of a constant of so many numbers, the order is looked at."""
 
 
 def feature_pairs(program: Program, ops: AbstractSet[str]) -> set[int]:
@@ -70,5 +75,14 @@ def _source(value: Value) -> str:
         return f"{op.value}"
     if isinstance(op, builtin.ConstantOp):
         array = op.value.value.reshape(-1)
-        return "numbers" if array.size > 4 or (array != array[:1]).any() else f"{array[:1]}"
+        return _order(op.value.value) if array.size > 4 or (array != array[:1]).any() else f"{array[:1]}"
     return op.name
+
+
+def _order(array: np.ndarray) -> str:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
+    """In which order the numbers of a constant are, of those that a compiler may look for."""
+    if array.size <= _ORDERED:
+        for number, made in enumerate(structures(array.shape)):
+            if np.array_equal(made, array):
+                return f"numbers in order {number}"
+    return "numbers"

@@ -29,9 +29,10 @@ from tx8ir.testing.inputs import structures
 from tx8ir.testing.reduction.tensor_types import extents, infer_again, replace_element, replace_extent
 
 from . import control
-from .fitting import Material, attribute_values
+from .fitted import spellings
+from .fitting import Material, attribute_values, siblings
 from .mutate import FAULTS
-from .operations import set_operands, through_storage, write
+from .operations import set_kind, set_operands, through_storage, write
 from .programs import equal_extents
 from .values import add_input, add_results, entry, is_tensor, number, operations, telling_numbers, variable
 
@@ -55,6 +56,7 @@ def neighbours(
         edits = [
             *_of_attributes(op, place, material),
             *_of_operands(op, place),
+            *_of_kinds(op, place, material),
             *_of_sources(op, place, material),
             *_of_results(op, place),
         ]
@@ -93,6 +95,8 @@ def _of_attributes(op: Operation, place: int, material: Material) -> Iterator[Ed
     """Each attribute with each value that a sample of the operation has, or that is near the one it has."""
     if not isinstance(op, Op):
         return
+    for name, value in spellings(op):
+        yield lambda p, name=name, value=value: setattr(_at(p, place), name, value)
     known = attribute_values(op.name)
     for field in op.definition.attributes:
         old = getattr(op, field.name)
@@ -132,6 +136,14 @@ def _of_operands(op: Operation, place: int) -> Iterator[Edit]:
             yield lambda p, a=a, b=b: set_operands(
                 _at(p, place), {a: _at(p, place).operands[b], b: _at(p, place).operands[a]}
             )
+
+
+def _of_kinds(op: Operation, place: int, material: Material) -> Iterator[Edit]:
+    """Each other operation that the pass names, on the same operands."""
+    if isinstance(op, Op) and not op.regions and op.operands and op.results:
+        for name in siblings(op.name):
+            if name in material.direction.ops:
+                yield lambda p, name=name: set_kind(_at(p, place), name, random.Random(place))
 
 
 def control_edit(program: Program, number: int, material: Material) -> bool:

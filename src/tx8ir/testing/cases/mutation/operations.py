@@ -6,8 +6,12 @@ import random
 from collections.abc import Mapping
 from typing import Any, cast
 
+import attrs
+import numpy as np
+
 from tx8ir.core import (
     Builder,
+    DenseAttr,
     IrError,
     Op,
     Operation,
@@ -24,10 +28,11 @@ from tx8ir.core import (
     i32,
 )
 from tx8ir.dialects import builtin, func, pd
+from tx8ir.testing.inputs import held, structured_array
 from tx8ir.testing.reduction.tensor_types import infer_again
 
-from .fitted import fitted
-from .fitting import Material, attribute_values, grow
+from .fitted import fitted, spellings
+from .fitting import Material, attribute_values, grow, samples, siblings
 from .values import (
     add_input,
     add_results,
@@ -39,6 +44,7 @@ from .values import (
     stretched,
     values_before,
     variable,
+    variable_data,
 )
 
 _ELEMENTS = (f32, f16, bf16, i32)
@@ -73,7 +79,13 @@ def change_attribute(program: Program, rng: random.Random, material: Material) -
 
 def change_attribute_of(op: Op, rng: random.Random, material: Material) -> bool:
     """Another value for an attribute of an operation; for several, where they go with its operands."""
-    if rng.random() < 0.3:
+    how = rng.random()
+    if how < 0.15:
+        others = [(name, value) for name, value in spellings(op) if repr(value) != repr(getattr(op, name))]
+        if others:
+            setattr(op, *rng.choice(others))
+            return True
+    if how < 0.4:
         old_values = {f.name: getattr(op, f.name) for f in op.definition.attributes}
         made = fitted(type(op), old_values, op.operands, rng)
         changed = {name: value for name, value in made.items() if repr(value) != repr(old_values[name])}
@@ -122,6 +134,72 @@ def _other(old: object, rng: random.Random, material: Material) -> Any:
             values[place] = rng.choice([values[place] + 1, values[place] - 1, 0, 1, 2, -1])
         return tuple(values)
     return None
+
+
+# --- constants -----------------------------------------------------------------------------------------------------
+
+
+def change_numbers(program: Program, rng: random.Random, material: Material) -> bool:
+    """Other numbers in a constant: one of them another, two exchanged, in an order that may be looked for, or drawn."""
+    found = [op for op in operations(program) if isinstance(op, builtin.ConstantOp) and op.value.value.size]
+    if not found:
+        return False
+    op = rng.choice(found)
+    type_ = op.out.type
+    assert isinstance(type_, RankedTensor)
+    data = np.array(op.value.value)
+    flat = data.reshape(-1)
+    how = rng.random()
+    if how < 0.35:
+        place = rng.randrange(data.size)
+        with np.errstate(all="ignore"):
+            if data.dtype == np.bool_:
+                flat[place] = not flat[place]
+            else:
+                one = flat[place : place + 1]
+                flat[place] = rng.choice((-one, one + 1, one * 2, one * 0, flat[rng.randrange(data.size)][None]))[0]
+    elif how < 0.5 and data.size > 1:
+        a, b = rng.sample(range(data.size), 2)
+        flat[[a, b]] = flat[[b, a]]
+    elif how < 0.75 and type_.rank:
+        generator = np.random.default_rng(rng.randrange(1 << 30))
+        data = structured_array(generator, type_.shape, type_.element.format)
+    else:
+        data = variable_data(type_, rng)
+    if data.tobytes() == op.value.value.tobytes():
+        return False
+    op.set_attribute("value", DenseAttr(held(data, type_.element.format) if type_.element.is_float else data, type_))
+    return True
+
+
+# --- kinds ---------------------------------------------------------------------------------------------------------
+
+
+def other_kind(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operation that becomes another one on the same operands: mostly one that the pass names, too."""
+    op = _some(program, rng, material)
+    if not isinstance(op, Op) or op.regions or not op.operands or not op.results:
+        return False
+    near = siblings(op.name)
+    named = [name for name in near if name in material.direction.ops]
+    names = named if named and rng.random() < 0.8 else near
+    return bool(names) and set_kind(op, rng.choice(names), rng)
+
+
+def set_kind(op: Op, name: str, rng: random.Random) -> bool:
+    """Another operation in the place of one; attributes that it has, too, stay as they are."""
+    choices = [s for s in samples(name) if len(s.types) == len(op.operands)]
+    if not choices:
+        return False
+    sample = rng.choice(choices)
+    kept = {f.name: getattr(op, f.name) for f in op.definition.attributes if f.name in sample.attributes}
+    sample = attrs.evolve(sample.with_types([v.type for v in op.operands]), attributes={**sample.attributes, **kept})
+    with Builder.before(op):
+        made = sample.build(op.operands)
+    for old, new in zip(op.results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase(by="mutate")
+    return True
 
 
 # --- operands ------------------------------------------------------------------------------------------------------

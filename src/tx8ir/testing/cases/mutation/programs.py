@@ -6,6 +6,7 @@ import random
 from typing import Any
 
 from tx8ir.core import (
+    DYNAMIC,
     Block,
     FunctionType,
     Program,
@@ -47,6 +48,8 @@ def change_extent(program: Program, rng: random.Random, material: Material) -> b
     if not found:
         return False
     old, new = rng.choice(found), rng.choice(_EXTENTS)
+    if rng.random() < 0.06:
+        new = rng.choice((0, DYNAMIC))
     return new != old and replace_extent(program, old, new)
 
 
