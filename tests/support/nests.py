@@ -17,7 +17,7 @@ from tx8ir.backend.nest.price import Plan, Pricer
 from tx8ir.backend.nest.schedule import write_schedule
 from tx8ir.backend.nest.spm import plan_spm
 from tx8ir.backend.search.group_fuse import merge
-from tx8ir.core import Builder, FunctionType, Program, ScalarType, Type, Value, VTensorType, bf16, f32
+from tx8ir.core import Builder, FunctionType, Program, ScalarType, Type, Value, VTensorType, bf16, f32, i32
 from tx8ir.dialects import builtin, func, pd, tx8, tx8be
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassManager
@@ -44,6 +44,24 @@ def softmax(shape: tuple[int, ...], element: ScalarType = f32) -> Program:
         return pd.softmax(x).out
 
     return _program(build, {"x": VTensorType(shape, element)}, {})
+
+
+def reshaped() -> Program:
+    """A matrix in another shape, which is an alias."""
+
+    def build(x: Value) -> Value:
+        return pd.reshape(x, shape=(8, 32)).out
+
+    return _program(build, {"x": VTensorType((16, 16), f32)}, {})
+
+
+def taken() -> Program:
+    """Rows of a table."""
+
+    def build(x: Value, index: Value) -> Value:
+        return pd.gather(x, index).out
+
+    return _program(build, {"x": VTensorType((16, 16), f32), "index": VTensorType((4,), i32)}, {})
 
 
 def residual(n: int, size: int, channels: int, inner: int, element: ScalarType = bf16) -> Program:

@@ -63,7 +63,7 @@ def test_a_sum_of_loads_ahead(levels: tuple[Level, ...], ahead: int, data: st.Da
 def test_two_passes(rows: int, chunks: int) -> None:
     levels = (Level(0, rows), Level(-1, 2), Level(1, chunks))
     load = Stage("load", "ld", 0, 3, Place.INSIDE, 1)
-    gather = Stage("compute", "ct", 0, 3, Place.INSIDE, combined=(2,), only=(1, 0))
+    gather = Stage("compute", "ct", 0, 3, Place.INSIDE, combined=(2,), gives=False, only=(1, 0))
     merge = Stage("merge", "dte", 0, 2, Place.AFTER, only=(1, 0))
     finish = Stage("compute", "ct", 0, 3, Place.INSIDE, phase="finish", only=(1, 1))
     store = Stage("store", "st", 0, 3, Place.INSIDE, only=(1, 1))

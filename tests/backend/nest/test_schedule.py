@@ -98,6 +98,17 @@ def test_small_groups_that_have_a_tiling_keep_it() -> None:
 
 
 def test_what_is_not_covered_says_why() -> None:
-    (group,) = nests.groups(nests.lowered(nests.product(64, 10, 64, f32)))
-    assert refusal(group) == "a block of 10 channels has padding lanes"
-    assert tx8ir.compile(nests.product(64, 10, 64, f32)) is not None
+    program = lower(nests.reshaped(), through="group-mapping")
+    assert [refusal(group) for group in nests.groups(program)] == ["group_tag is 2"]
+    (group,) = nests.groups(lower(nests.taken(), through="group-mapping"))
+    assert refusal(group) == "tx8be.Gather is not computed in SPM"
+    assert tx8ir.compile(nests.taken()) is not None
+
+
+def test_blocks_with_padding_lanes_are_changed_in_spm() -> None:
+    program = nests.product(64, 10, 64, f32)
+    lower = nests.lowered(program)
+    body = nests.body_of(lower)
+    assert [op.name for op in body.space.ops] == ["tx8be.ChannelNorm", "tx8be.Gemm"]
+    nests.schedule(lower, body, Choice(Strategy((Cut(0, 4),), (Cut(2, 4),))))
+    nests.check(program, nests.generate(lower))

@@ -7,12 +7,12 @@ from typing import TypeAlias
 
 import attrs
 
-from tx8ir.backend.axes import GroupSlices, GroupSpace, group_space, needs
+from tx8ir.backend.axes import Axes, CutError, GroupSlices, GroupSpace, group_space, needs
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, region_tiles, set_mem_layout, shape_of
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.interface import OpLib
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OpLib
 from tx8ir.backend.oplib.tensor import SpmTensor
-from tx8ir.core import Operation, RankedTensor, Value
+from tx8ir.core import NoneType, Operation, RankedTensor, Value
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.target.chip import Target
 from tx8ir.target.layout import MemLayout, aligned_channels
@@ -22,23 +22,62 @@ __all__ = ["LoadOp", "NestBody", "covers", "fold_relayouts", "refusal"]
 LoadOp: TypeAlias = "tx8be.LoadVarOp | tx8be.LoadConstOp"
 
 CONTRACTIONS = (tx8be.GemmOp, tx8be.ConvOp)
-COVERED = (*CONTRACTIONS, tx8be.SoftmaxOp, tx8be.UnaryOp, tx8be.BinaryOp)
-"""The ops whose kernels take slices of any cut of their axes, in loops."""
 KEPT = (tx8be.NoneOp, tx8be.ReturnOp, tx8be.StoreVarOp)
 """Ops whose layout is nothing in SPM."""
 
 
 def fold_relayouts(group: tx8be.GroupOp, by: str) -> None:
-    """Take every `ChannelNorm` out of a covered group: values are channel-blocked in SPM, transfers change the layout.
+    """Take `ChannelNorm` out of a covered group where transfers can change the layout on the way.
 
+    Where no op wants dense values and no block has padding lanes, all values become channel-blocked in SPM. Elsewhere
+    values keep their layouts, and what is changed after a load or before a store is changed by it if it has no padding.
     A load then has the layout of its slice in SPM, which may be another than that of what it reads in DDR.
     """
+    all_blocked = _can_all_be_blocked(group)
     for op in list(group.body.block):
         if isinstance(op, tx8be.ChannelNormOp):
+            if not all_blocked and not _is_folded(op):
+                continue
+            source = op.x.defining_op
+            if not all_blocked and isinstance(source, tx8be.LoadVarOp):
+                set_mem_layout(source, blocked=op.direction)
             op.y.replace_all_uses_with(op.x)
             op.erase(by=by)
-        elif isinstance(op, tx8be.BackendOp) and not isinstance(op, (*KEPT, tx8be.LoadConstOp)) and _is_matrix(op):
+        elif (
+            all_blocked
+            and isinstance(op, tx8be.BackendOp)
+            and not isinstance(op, (*KEPT, tx8be.LoadConstOp))
+            and _is_matrix(op)
+        ):
             set_mem_layout(op, blocked=True)
+
+
+def _is_folded(op: tx8be.ChannelNormOp) -> bool:
+    """Whether a load or the stores next to a change of layout do it."""
+    readers = [use.owner for use in op.y.uses]
+    if not _has_no_padding(op.y):
+        return False
+    if all(isinstance(reader, tx8be.StoreVarOp) for reader in readers):
+        return not isinstance(op.x.defining_op, (tx8be.LoadVarOp, tx8be.LoadConstOp))
+    loaded = isinstance(op.x.defining_op, tx8be.LoadVarOp) and len(list(op.x.uses)) == 1
+    return loaded and not any(isinstance(reader, tx8be.StoreVarOp) for reader in readers)
+
+
+def _can_all_be_blocked(group: tx8be.GroupOp) -> bool:
+    for op in group.body.block:
+        if isinstance(op, (tx8be.LoadVarOp, tx8be.StoreVarOp)):
+            if _is_matrix(op) and not mem_layout_of(op.operands[0]).is_blocked and not _has_no_padding(op.y):
+                return False
+            if isinstance(op, tx8be.StoreVarOp) and _is_loaded(_before_relayout(op.x)):
+                return False
+        elif isinstance(op, tx8be.LoadConstOp):
+            if _is_matrix(op) and not mem_layout_of(op.y).is_blocked:
+                return False
+        elif not isinstance(op, KEPT):
+            library = op.interface(OpLib)
+            if library is None or library.query().align_mode is AlignMode.NALIGN:
+                return False
+    return True
 
 
 @attrs.frozen(slots=False, eq=False)
@@ -105,6 +144,13 @@ class NestBody:
         """A slice of a value as it lies in SPM, not placed."""
         return SpmTensor(format_of(value), extent, _layout(value))
 
+    def message_bytes(self, value: Value, extent: tuple[int, ...]) -> int:
+        """Bytes of a message with a slice of a value. Raises `CutError` where it has gaps, which nobody writes."""
+        ((_, count), *more) = self.in_spm(value, extent).runs
+        if more:
+            raise CutError(f"a slice of extents {list(extent)} has gaps between its batches")
+        return count * format_of(value).bytes
+
     def in_ddr(self, op: Operation) -> SpmTensor:
         """The whole tensor of a load or a store as it lies in DDR."""
         if isinstance(op, tx8be.LoadVarOp):
@@ -132,35 +178,38 @@ def covers(group: tx8be.GroupOp) -> bool:
 def refusal(group: tx8be.GroupOp) -> str | None:
     """Why this package does not compile a group; None where it does.
 
-    It does where the neural engine or a softmax does the work and all other ops are elementwise, on floating formats,
-    and no transfer has to fill padding lanes of a channel block.
+    Its ops must have kernels that take what they read from SPM, and declare their axes; nothing is empty or packed.
     """
     if group.group_tag != 0:
         return f"group_tag is {group.group_tag}"
-    if not any(isinstance(op, (*CONTRACTIONS, tx8be.SoftmaxOp)) for op in group.body.block):
-        return "it only moves and combines elements"
     stored: set[Value] = set()
     for op in group.body.block:
+        why = _unfit_type(op)
         match op:
-            case tx8be.LoadVarOp():
-                why = _unpadded(op, mem_layout_of(op.x))
+            case tx8be.LoadVarOp() | tx8be.NoneOp() | tx8be.ReturnOp():
+                pass
             case tx8be.LoadConstOp():
-                why = "an op addresses a constant in DDR by itself" if op.bypasscodegen else None
-                if why is None and _is_matrix(op) and not mem_layout_of(op.y).is_blocked:
-                    why = "a constant is stored dense"
+                why = why or ("an op addresses a constant in DDR by itself" if op.bypasscodegen else None)
             case tx8be.StoreVarOp():
                 source = _before_relayout(op.x)
-                why = _unpadded(op, mem_layout_of(op.y))
-                if source in stored or isinstance(source.defining_op, tx8be.LoadVarOp | tx8be.LoadConstOp):
+                if source in stored or _is_loaded(op.x):
                     why = "a store of what is loaded, or of a value that is stored already"
                 stored.add(source)
-            case tx8be.NoneOp() | tx8be.ReturnOp() | tx8be.ChannelNormOp():
-                why = None
             case _:
-                why = None if isinstance(op, COVERED) and op.interface(OpLib) else f"{op.name} has no kernel for loops"
-        why = why or _unfit_type(op)
+                why = why or _unfit_op(op)
         if why is not None:
             return why
+    return None
+
+
+def _unfit_op(op: Operation) -> str | None:
+    library = op.interface(OpLib)
+    if library is None or op.interface(Axes) is None:
+        return f"{op.name} has no kernel"
+    query = library.query()
+    present = (i for i, value in enumerate(op.operands) if not isinstance(value.type, NoneType))
+    if query.engine is MainEngine.NONE or not all(query.loads(i) for i in present):
+        return f"{op.name} is not computed in SPM"
     return None
 
 
@@ -170,24 +219,23 @@ def _before_relayout(value: Value) -> Value:
     return value
 
 
+def _is_loaded(value: Value) -> bool:
+    return isinstance(value.defining_op, tx8be.LoadVarOp | tx8be.LoadConstOp)
+
+
 def _is_matrix(op: Operation) -> bool:
     return any(isinstance(value.type, RankedTensor) and value.type.rank > 1 for value in op.results)
 
 
-def _unpadded(op: Operation, in_ddr: MemLayout) -> str | None:
-    """Why a transfer cannot change from or to channel blocks on the way."""
-    if not _is_matrix(op) or in_ddr.is_blocked:
-        return None
-    value = op.results[0]
+def _has_no_padding(value: Value) -> bool:
+    """Whether a transfer can change a value from or to channel blocks on the way: it would not fill padding lanes."""
     channels = shape_of(value)[-1]
-    if aligned_channels(channels, format_of(value)) == channels:
-        return None
-    return f"a block of {channels} channels has padding lanes"
+    return aligned_channels(channels, format_of(value)) == channels
 
 
 def _unfit_type(op: Operation) -> str | None:
     for value in (*op.operands, *op.results):
         kind = value.type
-        if isinstance(kind, RankedTensor) and (not kind.element.format.is_float or not kind.shape or 0 in kind.shape):
+        if isinstance(kind, RankedTensor) and (kind.element.format.is_packed or not kind.shape or 0 in kind.shape):
             return f"{op.name} has a value of type {kind}"
     return None

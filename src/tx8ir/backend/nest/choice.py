@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
-from tx8ir.backend.axes import CutError, GroupSlices, Loop, Strategy, check, loops, passes, tile_part
+from tx8ir.backend.axes import Cut, CutError, GroupSlices, Loop, Strategy, check, loops, passes, tile_part
 from tx8ir.backend.axes.residency import merged_axes
+from tx8ir.backend.axes.tiles import digits
 from tx8ir.backend.nest.body import NestBody
 from tx8ir.backend.oplib.boxes import Box
+from tx8ir.core import Value
 
 __all__ = ["Choice", "Level", "Nest"]
 
@@ -108,6 +111,16 @@ class Nest:
                 start, extent = sizes[level.axis].part(*part.axis(level.axis), trip)
                 part = part.replace(level.axis, start, extent)
         return part
+
+    def storing(self, value: Value) -> tuple[tuple[int, int], ...]:
+        """The tiles that store a value: of those that have the same slice, the first one."""
+        axes, strategy = self.body.space.depends_on(value), self.choice.strategy
+
+        def is_first(cuts: Sequence[Cut], coordinate: int) -> bool:
+            numbers = digits(coordinate, [cut.parts for cut in cuts])
+            return all(number == 0 or cut.axis in axes for cut, number in zip(cuts, numbers, strict=True))
+
+        return tuple((x, y) for x, y in self.parts if is_first(strategy.x, x) and is_first(strategy.y, y))
 
     def combined(self, op: int) -> tuple[int, ...]:
         """The levels over axes that an op combines."""

@@ -29,7 +29,7 @@ __all__ = ["Action", "Clock", "Instruction", "Use"]
 Buffer: TypeAlias = tuple[str, int, int]
 """(kind, number, turn) of a buffer of a tile."""
 Message: TypeAlias = tuple[int, int]
-"""(value, how many messages of it there were before)."""
+"""(channel, how many messages there were on it before)."""
 
 _TRIPS = 6
 """Trips of a repeat that are run at least before the rest is skipped."""
@@ -84,9 +84,11 @@ class Action:
     Attributes:
         role: "arm", "send", "wait", or anything else for instructions.
         instructions: what the tiles of `owner` run, or all tiles.
-        owner: the role of the tiles that load for others; None: all tiles do it by themselves.
+        owner: the role of the tiles that load for others; None: all tiles do it by themselves, and each
+            sends to one that another one sends to.
         use: the buffer that the message is about.
-        along: the directions of the mesh whose links it takes.
+        channel: of the message.
+        along: the directions of the mesh whose links it takes from messages of others.
         cycles: of a message, in all.
     """
 
@@ -94,6 +96,7 @@ class Action:
     instructions: tuple[Instruction, ...] = ()
     owner: int | None = None
     use: Use | None = None
+    channel: int = 0
     along: str = ""
     cycles: int = 0
 
@@ -152,6 +155,7 @@ class _Item:
     writes: Sequence[Buffer]
     message: Message = (-1, 0)
     receivers: int = 0
+    senders: int = 1
     along: str = ""
 
 
@@ -211,13 +215,13 @@ class _Unrolled:
             return
         use = action.use
         buffer = ((use.kind, use.number, use.turn(counters)),)
-        number = self._messages[action.role, use.number]
-        self._messages[action.role, use.number] += 1
+        number = self._messages[action.role, action.channel]
+        self._messages[action.role, action.channel] += 1
         sends = action.role == "send"
         others = [role for role in self._roles if role != owner] or self._roles
         self.items.append(_Item(len(self.items), action.role, mine if sends else others, sends, "dte", action.cycles,
                                 0, False, buffer if sends else (), () if sends else buffer,
-                                (use.number, number), len(others), action.along))  # fmt: skip
+                                (action.channel, number), len(others), len(mine), action.along))  # fmt: skip
 
     def skipped(self, ends: Sequence[Sequence[float]]) -> float | None:
         """The cycles of the trips that were left out, from when each item ended in each role.
@@ -297,6 +301,7 @@ class _Run:
         self._serial = 0
         self._links: dict[str, float] = {}
         self._armed: dict[Message, list[float]] = defaultdict(list)
+        self._sent: dict[Message, int] = defaultdict(int)
         self._arrived: dict[Message, float] = {}
         self._listening: dict[tuple[str, Message], list[_Lane]] = defaultdict(list)
         self.ends = [[0.0] * len(items) for _ in tiles]
@@ -416,8 +421,10 @@ class _Run:
             self._armed[item.message].append(end)
             self._work += self._listening.pop(("send", item.message), ())
         elif item.role == "send":
-            self._arrived[item.message] = end
-            self._work += self._listening.pop(("wait", item.message), ())
+            self._sent[item.message] += 1
+            if self._sent[item.message] == item.senders:
+                self._arrived[item.message] = end
+                self._work += self._listening.pop(("wait", item.message), ())
         for waiter in event.waiters:
             if isinstance(waiter, _Lane):
                 self._work.append(waiter)
@@ -433,7 +440,7 @@ class _Run:
         extra = 0 if event.lane.has_sent else self._first
         event.lane.has_sent = True
         along = event.item.along
-        start = max(at, *(self._links.get(direction, 0.0) - self._software - extra for direction in along))
+        start = max([at, *(self._links.get(direction, 0.0) - self._software - extra for direction in along)])
         end = start + event.item.cycles + extra
         self._links.update(dict.fromkeys(along, end))
         self._resolve(event, end)

@@ -176,7 +176,7 @@ class NestCode:
 
     def _store(self, op: Operation, place: _Place) -> list[Stream]:
         target = self.group.outs[self._returned(op)]
-        return self._transfers(op, op.operands[0], target, place, list(self.nest.parts), store_instructions)
+        return self._transfers(op, op.operands[0], target, place, self.nest.storing(op.operands[0]), store_instructions)
 
     def _transfers(
         self,
@@ -229,7 +229,7 @@ class NestCode:
         classes: dict[int, list[list[Tile]]] = {}
         for line in self._lines(place.slot):
             extent = self._uniform(line[0], place, lambda slices: slices.held[value].extent)
-            classes.setdefault(self.body.in_spm(value, extent).size_bytes, []).append(line)
+            classes.setdefault(self.body.message_bytes(value, extent), []).append(line)
         yield from ((lines, nbytes) for nbytes, lines in classes.items())
 
     def _arm(self, op: Operation, place: _Place) -> list[Stream]:

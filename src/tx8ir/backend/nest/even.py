@@ -8,18 +8,28 @@ from collections.abc import Sequence
 from tx8ir.backend.nest.kernels import Kernels, form_of
 from tx8ir.backend.nest.price import Plan, Unfit
 from tx8ir.backend.schedule.transfer import Transfer
+from tx8ir.dialects import tx8be
 
 __all__ = ["check_even"]
 
 
 def check_even(plan: Plan, kernels: Kernels) -> None:
-    """Raise `Unfit` where trips between the border ones have other sizes, or lie at uneven distances in DDR.
+    """Raise `CutError` where trips between the border ones have other sizes, or lie at uneven distances in DDR.
 
     Such are slices that begin now and then inside of a channel block, and windows over padding of more than one trip.
+    Slices that transfers or messages cannot move are refused as well.
     """
     nest, body = plan.nest, plan.nest.body
     moved = [(load, load.y) for load in body.loads] + [(store, store.x) for store in body.stores]
     borders = [sorted({0, 1, level.trips - 1}) if level.ragged or level.edges else [0] for level in nest.levels]
+    shared = [load.y for load, along in zip(body.loads, nest.choice.along, strict=False) if along]
+    for tile, counters in itertools.product(nest.parts, itertools.product(*borders)):
+        held = nest.slices(tile, counters).held
+        for op, value in moved:
+            if isinstance(op, tx8be.StoreVarOp) and not kernels.transfer(op, held[value]).complete:
+                raise Unfit(f"a slice of {op.name} cuts a channel block")
+        for value in shared:
+            body.message_bytes(value, held[value].extent)
     for number, level in enumerate(nest.levels):
         low, high = int(level.edges), level.trips - 1 - int(level.ragged)
         if high <= low:

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, cast
 
 import attrs
 
-from tx8ir.backend.axes import GroupSlices
-from tx8ir.backend.graph import CompileError
+from tx8ir.backend.axes import CutError, GroupSlices
+from tx8ir.backend.graph import format_of
 from tx8ir.backend.nest.body import NestBody
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.costs import instruction_class
@@ -17,7 +17,7 @@ from tx8ir.backend.oplib.kernel import InstructionDraft, OpKernel, OpSlice
 from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor, align_up
 from tx8ir.backend.schedule.transfer import Transfer, transfer
-from tx8ir.core import Operation, VerifyError
+from tx8ir.core import Operation, Value, VerifyError
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8
 from tx8ir.target.chip import Engine
@@ -137,10 +137,10 @@ def merged(body: NestBody, op: int, form: Form, others: int, state: int, scratch
 
 
 def streamed(op: Operation) -> Streamed:
-    """The kernel of an op on parts of its combined axes. Raises `CompileError` when it has none."""
+    """The kernel of an op on parts of its combined axes. Raises `CutError` when it has none."""
     model = op.interface(Streamed)
-    if model is None:
-        raise CompileError(f"{op.name} has no kernel for a part of the axes that it combines", op=op)
+    if model is None or not format_of(op.results[0]).is_float:
+        raise CutError(f"{op.name} has no kernel for a part of the axes that it combines")
     return model
 
 
@@ -220,6 +220,14 @@ class Kernels:
     def fill(self, op: int, form: Form) -> KernelWork:
         """The works of making an op's state a message."""
         return KernelWork(self._works_of(filled(self.body, op, form, _STATE))[0])
+
+    def blank(self, value: Value, extent: tuple[int, ...]) -> KernelWork:
+        """The works of clearing a slice whose padding lanes a load does not write."""
+        kernel = OpKernel(
+            OpSlice((), self.body.in_spm(value, extent).at((self.body.number[value] + 1) * _VALUE)), self.body.target
+        )
+        kernel.fill(kernel.result)
+        return KernelWork(self._works_of(kernel)[0])
 
     def transfer(self, op: Operation, box: Box) -> Transfer:
         """How a box of a load's or a store's value moves between DDR and its slice in SPM."""

@@ -172,7 +172,7 @@ class _Pipeline:
             return stage.phase
         first = all(ranges[level] == (0, 1) for level in stage.combined)
         last = all(ranges[level][0] == self.trips[level] - 1 for level in stage.combined)
-        return "first" if first else "last" if last and stage.only is None else "next"
+        return "first" if first else "last" if last and stage.gives else "next"
 
 
 def _lowered(

@@ -95,7 +95,8 @@ class Pricer:
             case "store":
                 return [self._store(plan, slot)]
             case "arm" | "wait":
-                return [Action(stage.role, owner=self._owner(plan, stage), use=self._value(plan, stage.subject, slot))]
+                use = self._value(plan, stage.subject, slot)
+                return [Action(stage.role, owner=self._owner(plan, stage), use=use, channel=stage.subject)]
             case "send":
                 return [self._send(plan, slot)]
             case "merge":
@@ -126,33 +127,34 @@ class Pricer:
         turn = plan.buffering.turn(number, slot.at)
         return Use("value", number, count, turn.first, turn.factors)
 
-    def _bytes(self, op: Operation, plan: Plan, slot: Slot) -> tuple[int, ...]:
-        """The bytes of each transfer of a load's or a store's slice. Raises `Unfit` where it has padding lanes."""
+    def _bytes(self, op: Operation, plan: Plan, slot: Slot) -> tuple[tuple[int, ...], bool]:
+        """The bytes of each transfer of a load's or a store's slice, and whether they write its padding lanes."""
         value = op.operands[0] if op.name == "tx8be.StoreVar" else op.results[0]
         box = self.slices(plan, slot).held[value]
         found = self._sizes.get((op, box.extent))
         if found is None:
             moved = self.kernels.transfer(op, box)
             found = self._sizes[op, box.extent] = (moved.sizes, moved.complete)
-        sizes, complete = found
-        if not complete:
-            raise Unfit(f"a slice of extents {list(box.extent)} has padding lanes")
-        return sizes
+        return found
 
     def _load(self, plan: Plan, slot: Slot) -> Action:
         stage, load = slot.stage, self.body.loads[slot.stage.subject]
-        sizes = self._bytes(load, plan, slot)
+        sizes, complete = self._bytes(load, plan, slot)
         use = (self._value(plan, stage.subject, slot),)
         startup = cost.dma_startup(self.target, 0)
-        return Action(
-            "load",
-            tuple(Instruction("rdma", startup, size, (), use) for size in sizes),
-            self._owner(plan, stage),
-        )
+        moves = tuple(Instruction("rdma", startup, size, (), use) for size in sizes)
+        if not complete:
+            works = self.kernels.blank(load.y, self.slices(plan, slot).held[load.y].extent).works
+            moves = (*(self._instruction(plan, slot, stage.subject, one) for one in works), *moves)
+        return Action("load", moves, self._owner(plan, stage))
 
     def _store(self, plan: Plan, slot: Slot) -> Action:
         store = self.body.stores[slot.stage.subject]
-        sizes = self._bytes(store, plan, slot)
+        sizes, complete = self._bytes(store, plan, slot)
+        if not complete:
+            raise Unfit("a store cuts a channel block")
+        storing, tiles = len(plan.nest.storing(store.x)), len(plan.nest.parts)
+        sizes = tuple(-(-size * storing // tiles) for size in sizes)  # as if all stored a part of what some store
         use = (self._value(plan, self.body.number[store.x], slot),)
         startup = cost.dma_startup(self.target, 0)
         return Action("store", tuple(Instruction("wdma", startup, size, use, (), True) for size in sizes))
@@ -160,11 +162,11 @@ class Pricer:
     def _send(self, plan: Plan, slot: Slot) -> Action:
         stage, load = slot.stage, self.body.loads[slot.stage.subject]
         box = self.slices(plan, slot).held[load.y]
-        size = self.body.in_spm(load.y, box.extent).size_bytes
+        size = self.body.message_bytes(load.y, box.extent)
         peers = sharers(plan.nest, stage.along) - 1
         cycles = cost.dte(self.target, size * peers)
         use = self._value(plan, stage.subject, slot)
-        return Action("send", (), self._owner(plan, stage), use, stage.along, cycles)
+        return Action("send", (), self._owner(plan, stage), use, stage.subject, stage.along, cycles)
 
     def _compute(self, plan: Plan, slot: Slot) -> Action:
         work = self._work(plan, slot)
@@ -198,17 +200,29 @@ class Pricer:
         op, stage = slot.stage.subject, slot.stage
         found = self.body.space.ops[op]
         result = self.body.in_spm(found.results[0], form.result)
-        size, peers = state_size(found, result), sharers(plan.nest, stage.along) - 1
-        states, others = Use("state", op), Use("others", op)
-        sent = Instruction("dte", cost.dte(self.target, size), 0, (states,), (others,))
-        works = self.kernels.merge(op, form, peers)
+        size, tiles = state_size(found, result), sharers(plan.nest, stage.along)
+        state, channel = Use("state", op), len(self.body.values) + op
+        messages = [
+            Action(role, use=state, channel=channel, cycles=self._round(size, distance, tiles) if role == "send" else 0)
+            for role in ("arm", "send", "wait")
+            for distance in range(1, tiles)
+        ]
+        works = self.kernels.merge(op, form, tiles - 1)
         if works.illegal is not None:
             raise Unfit(works.illegal)
         before, after = (
             tuple(self._instruction(plan, slot, op, one) for one in found.works)
             for found in (self.kernels.fill(op, form), works)
         )
-        return [Action("compute", (*before, *(sent,) * peers, *after))]
+        return [Action("compute", before), *messages, Action("compute", after)]
+
+    def _round(self, size: int, distance: int, tiles: int) -> int:
+        """Cycles of a message from each tile of a line to the one at a distance round it.
+
+        They want the same links in the middle of the line, those to tiles before the sender in the other direction.
+        """
+        waiting = (min(distance, tiles - distance) - 1) * size // self.target.profile.dte_bytes_per_cycle
+        return cost.dte(self.target, size) + int(waiting)
 
 
 def sharers(nest: Nest, along: str) -> int:

@@ -103,7 +103,7 @@ class _Search:
     # -- the strategies -------------------------------------------------------------------------------------------
 
     def _summed(self) -> frozenset[int]:
-        """The axes that some op adds up: a cut of one over the mesh would leave sums to add up there."""
+        """The axes that some op adds up: a cut of one over the mesh leaves sums to add up there."""
         found: set[int] = set()
         for chains, declaration in zip(self.space.chains, self.space.declarations, strict=True):
             for i, chain in enumerate(chains):
@@ -129,7 +129,18 @@ class _Search:
 
     def _spatial(self) -> list[tuple[tuple[Cut, ...], tuple[Cut, ...]]]:
         """Cuts over x and over y that use as many tiles as can be."""
-        axes = [i for i, axis in enumerate(self.space.axes) if axis.kind.can_be_cut and i not in self.summed]
+        axes = [
+            i for i, axis in enumerate(self.space.axes)
+            if axis.kind.can_be_cut and i not in self.windows and axis.boundaries is None
+        ]  # fmt: skip
+        found = self._over([i for i in axes if i not in self.summed])
+        if 2 * max(tiles for tiles, _ in found) <= len(self.body.tiles):  # sums that tiles add up use more of them
+            found = self._over(axes)
+        most = max(tiles for tiles, _ in found)
+        return [cuts for tiles, cuts in found if 2 * tiles > most]
+
+    def _over(self, axes: Sequence[int]) -> list[tuple[int, tuple[tuple[Cut, ...], tuple[Cut, ...]]]]:
+        """Cuts of some axes over x and over y, with the tiles that they use."""
         columns, rows = self.body.mesh
         found: dict[object, tuple[int, tuple[tuple[Cut, ...], tuple[Cut, ...]]]] = {}
         for x, y in itertools.product(self._along(axes, columns), self._along(axes, rows)):
@@ -141,8 +152,7 @@ class _Search:
             if all(count in self._counts(axis) for axis, count in parts.items()):
                 tiles = math.prod(parts.values())
                 found[x, y] = (tiles, (x, y))
-        most = max(tiles for tiles, _ in found.values())
-        return [cuts for tiles, cuts in found.values() if 2 * tiles > most]
+        return list(found.values())
 
     def _along(self, axes: Sequence[int], tiles: int) -> list[tuple[Cut, ...]]:
         """Cuts over one direction of the mesh: of one axis, or of two."""

@@ -161,6 +161,8 @@ class _Needs:
                     continue
                 for phase in _phases(self.plan.nodes, stage):
                     work = self.kernels.compute(op, phase, form)
+                    if work.illegal is not None:
+                        raise Unfit(work.illegal)
                     state, scratch = max(state, work.state), max(scratch, work.scratch)
         return state, scratch
 

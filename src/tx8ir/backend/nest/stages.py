@@ -20,7 +20,7 @@ from tx8ir.backend.axes.residency import merged_axes
 from tx8ir.backend.nest.body import CONTRACTIONS, NestBody
 from tx8ir.backend.nest.buffers import Buffering
 from tx8ir.backend.nest.choice import Nest
-from tx8ir.core import Value
+from tx8ir.core import NoneType, Value
 
 __all__ = ["Place", "Stage", "stages_of"]
 
@@ -47,6 +47,7 @@ class Stage:
         ahead: iterations of its loops that it is ahead of the others.
         combined: the levels whose trips it adds up; the first and the last one are other phases than those between.
         phase: a phase that does not depend on trips.
+        gives: whether the last part of what it adds up gives the result; otherwise a later stage does.
         only: (level, trip) outside of which it does nothing.
         along, turn: who shares what it brings, and which of them loads it.
     """
@@ -59,6 +60,7 @@ class Stage:
     ahead: int = 0
     combined: tuple[int, ...] = ()
     phase: str = ""
+    gives: bool = True
     only: tuple[int, int] | None = None
     along: str = ""
     turn: int = 0
@@ -128,6 +130,8 @@ class _Stages:
             raise CutError(f"{op.name} has loops inside of those that make its operands")
         engine = engine_of(self.body, number)
         kinds = {space.declarations[number].axes[i].kind for i in space.declarations[number].combined}
+        if late:
+            self.after.update(op.results)
         if AxisKind.BROADCAST_BACK in kinds:
             yield from self._again_stages(number, depth, combined, place)
             return
@@ -136,11 +140,28 @@ class _Stages:
             if max(others, default=-1) > min(combined):
                 raise CutError(f"a loop of {op.name} that is not summed over is inside of one that is")
             self.after.update(op.results)
-        elif late:
-            self.after.update(op.results)
-        if self._spatial(number):
-            raise CutError(f"a sum of {op.name} is cut over the mesh")
-        yield Stage("compute", engine, number, depth, place, combined=combined, only=self._last_pass(number, depth))
+        only, spatial = self._last_pass(number, depth), self._spatial(number)
+        if spatial:
+            yield from self._merged_stages(number, depth, combined, place, only, spatial)
+        else:
+            yield Stage("compute", engine, number, depth, place, combined=combined, only=only)
+
+    def _merged_stages(
+        self, number: int, depth: int, combined: tuple[int, ...], place: Place, only: tuple[int, int] | None, along: str
+    ) -> Iterator[Stage]:
+        """The stages of an op whose sum is cut over the mesh: every tile of a line gets the sum of all."""
+        op = self.body.space.ops[number]
+        if isinstance(op, CONTRACTIONS) and not isinstance(op.psum.type, NoneType):
+            raise CutError(f"a sum of {op.name} that begins with an operand is cut over the mesh")
+        yield Stage("compute", engine_of(self.body, number), number, depth, place, combined=combined,
+                    phase="" if combined else "first", gives=False, only=only)  # fmt: skip
+        if combined:
+            depth, place = min(combined), Place.AFTER
+        if only is not None and only[0] >= depth:
+            only = None
+        for direction in along:
+            yield Stage("merge", "dte", number, depth, place, only=only, along=direction)
+        yield Stage("compute", "ct", number, depth, place, phase="finish", only=only)
 
     def _again_stages(self, number: int, depth: int, combined: tuple[int, ...], place: Place) -> Iterator[Stage]:
         """The stages of an op that reads a combined axis again."""
@@ -157,9 +178,9 @@ class _Stages:
             first, last = (passing, 0), (passing, 1)
             merge_depth, merge_place = passing + 1, Place.AFTER
         yield Stage("compute", engine, number, depth, place, combined=combined, phase="" if combined else "first",
-                    only=first)  # fmt: skip
-        if spatial:
-            yield Stage("merge", "dte", number, merge_depth, merge_place, only=first, along=spatial)
+                    gives=False, only=first)  # fmt: skip
+        for direction in spatial:
+            yield Stage("merge", "dte", number, merge_depth, merge_place, only=first, along=direction)
         yield Stage("compute", engine, number, depth, place, phase="finish", only=last)
 
     def _again(self, number: int) -> bool:

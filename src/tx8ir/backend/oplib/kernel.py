@@ -86,6 +86,7 @@ class OpKernel:
         self.instructions: list[InstructionDraft] = []
         self.temp_bytes = 0
         self._scratch = scratch
+        self._cuts: dict[int, tuple[Sequence[int], tuple[int, ...]]] = {}
 
     # -- operands and temporaries
 
@@ -95,11 +96,15 @@ class OpKernel:
 
     def operand(self, index: int) -> SpmTensor:
         """Operand `index`, which must be present."""
+        if index in self._cuts:
+            self._cut_out(index, *self._cuts.pop(index))
         return self.slice.operand(index)
 
     def optional(self, index: int) -> SpmTensor | None:
         """Operand `index`, or None when the op has none there."""
-        return self.slice.operands[index] if index < len(self.slice.operands) else None
+        if index >= len(self.slice.operands) or self.slice.operands[index] is None:
+            return None
+        return self.operand(index)
 
     def take(self, num_bytes: int) -> int:
         """The address of `num_bytes` bytes of temporary SPM, 256-byte aligned."""
@@ -112,8 +117,11 @@ class OpKernel:
         return like.at(self.take(like.size_bytes))
 
     def cut_out(self, index: int, start: Sequence[int], extent: tuple[int, ...]) -> None:
-        """Replaces operand `index` by a temporary with the box of it that begins at `start`."""
-        source = self.operand(index)
+        """Makes operand `index` the box of it that begins at `start`, in a temporary once a kernel asks for it."""
+        self._cuts[index] = start, extent
+
+    def _cut_out(self, index: int, start: Sequence[int], extent: tuple[int, ...]) -> None:
+        source = self.slice.operand(index)
         part = SpmTensor(source.format, extent, source.layout)
         part = part.at(self.take(part.size_bytes))
         self.clear_padding(part)

@@ -7,21 +7,24 @@ from typing import TypeVar
 
 from tx8ir.backend.graph import CompileError, format_of, optional_shape, shape_of
 from tx8ir.backend.oplib.boxes import Box, window_box
+from tx8ir.backend.oplib.elementwise import binary_unit
 from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
 from tx8ir.backend.oplib.kernel import OpKernel, addends
 from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
-from tx8ir.backend.oplib.reduction import window_granules
+from tx8ir.backend.oplib.precision import settle, widen
+from tx8ir.backend.oplib.reduction import combine, window_granules
 from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor
-from tx8ir.core import Model, Operation
+from tx8ir.core import Model
 from tx8ir.dialects import tx8be
+from tx8ir.dialects.tx8be import Activation
 from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 
 __all__ = ["ConvCuts", "ConvLib", "ConvStream", "GemmCuts", "GemmLib", "GemmStream"]
 
-OpT = TypeVar("OpT", bound=Operation)
+OpT = TypeVar("OpT", tx8be.GemmOp, tx8be.ConvOp)
 
 
 @OpLib.implement(tx8be.GemmOp)
@@ -63,9 +66,25 @@ class _ProductStream(Model[OpT], Streamed):
         return (result.with_format(F32),)
 
     def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
+        if phase == "finish":
+            self._finish(kernel, state[0])
+            return
         psum = kernel.optional(3) if phase == "first" else state[0]
         last = phase == "last"
         self.multiply(kernel, kernel.result if last else state[0], psum, last=last)
+
+    def merge(self, kernel: OpKernel, state: Sequence[SpmTensor], others: Sequence[Sequence[SpmTensor]]) -> None:
+        combine(kernel, "add", state, others)
+
+    def _finish(self, kernel: OpKernel, total: SpmTensor) -> None:
+        """Bias and activation of a sum that is complete, by the vector unit."""
+        bias = kernel.optional(2)
+        if bias is not None:
+            binary_unit(kernel, "add", total, widen(kernel, bias), total)
+        if self.op.activation is Activation.RELU:
+            for count, at in kernel.each_run(total):
+                kernel.unary("relu", at, at, count, F32)
+        settle(kernel, total, kernel.result)
 
     def multiply(self, kernel: OpKernel, out: SpmTensor, psum: SpmTensor | None, *, last: bool) -> None:
         """Append the instruction of one part; the `last` one adds the bias and applies the activation."""

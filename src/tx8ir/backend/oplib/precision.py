@@ -8,7 +8,7 @@ from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.target.formats import F32
 from tx8ir.target.rounding import Rounding
 
-__all__ = ["convert_tensor", "narrow", "take_low_bytes", "widen"]
+__all__ = ["convert_tensor", "narrow", "settle", "take_low_bytes", "widen"]
 
 
 def _stretches(a: SpmTensor, b: SpmTensor) -> list[tuple[int, int, int]]:
@@ -67,3 +67,11 @@ def narrow(kernel: OpKernel, src: SpmTensor, dst: SpmTensor) -> None:
         kernel.convert(at, at, count, src.format, dst.format)
         size, spacing = dst.format.bytes, src.format.bytes
         kernel.tdma([Walk(0, 0, ((count, spacing, size),), size)], at, to)
+
+
+def settle(kernel: OpKernel, src: SpmTensor, dst: SpmTensor) -> None:
+    """Writes `src`, a tensor of the same format or in fp32, to `dst`; one in fp32 is overwritten on the way."""
+    if src.format == dst.format:
+        kernel.copy(src, dst)
+    else:
+        narrow(kernel, src, dst)

@@ -23,7 +23,7 @@ from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 from tx8ir.target.layout import MemLayout
 
-__all__ = ["LayerNormLib", "RowCuts", "SoftmaxLib", "SoftmaxStream"]
+__all__ = ["LayerNormLib", "LayerNormStream", "RowCuts", "SoftmaxLib", "SoftmaxStream"]
 
 
 class _RowSteps:
@@ -168,16 +168,82 @@ class LayerNormLib(_RowLib):
         rows = _RowKernel(kernel, y)
         rows.vv("sub", x, rows.broadcast(rows.reduce("avg", x)), y)
         rows.unary("square", y, rows.spread)
-        row = rows.reduce("avg", rows.spread)
-        for count, at in kernel.each_run(row):
-            kernel.binary_vs("add", at, self.op.epsilon, at, count, F32)
-        rows.unary("rsqrt", row, row)
-        rows.vv("mul", y, rows.broadcast(row), y)
-        for index, function in ((1, "mul"), (2, "add")):
-            unit = kernel.optional(index)
-            if unit is not None:
-                binary_unit(kernel, function, y, widen(kernel, unit), y)
+        rows.reduce("avg", rows.spread)
+        _normalize(rows, y, self.op.epsilon)
         self.finish(kernel, y)
+
+
+@Streamed.implement(tx8be.LayerNormOp)
+class LayerNormStream(Model[tx8be.LayerNormOp], Streamed):
+    """Count, mean and squared distances from it of each row in one read; the normalised row in a second one.
+
+    Parts are merged as in Chan, Golub and LeVeque (1979), "Updating formulae and a pairwise algorithm".
+    """
+
+    __slots__ = ()
+
+    def state(self, result: SpmTensor) -> tuple[SpmTensor, ...]:
+        row = SpmTensor(F32, (*result.shape[:-1], 1), result.layout)
+        return row, row, row
+
+    def emit_phase(self, kernel: OpKernel, phase: str, state: Sequence[SpmTensor]) -> None:
+        x = widen(kernel, kernel.operand(0))
+        y = kernel.result
+        wide = y if y.format == F32 else kernel.temporary(y.with_format(F32))
+        rows = _RowKernel(kernel, wide)
+        if phase == "finish":
+            self._finish(rows, x, wide, state)
+            if wide is not y:
+                narrow(kernel, wide, y)
+            return
+        part = state if phase == "first" else tuple(kernel.temporary(tensor) for tensor in state)
+        count, mean, squares = part
+        kernel.fill(count, x.channels)
+        kernel.reduce("avg", "C", x, mean)
+        rows.vv("sub", x, rows.broadcast(mean), wide)
+        rows.unary("square", wide, wide)
+        kernel.reduce("sum", "C", wide, squares)
+        if phase == "next":
+            _merge_moments(rows, state, part)
+
+    def merge(self, kernel: OpKernel, state: Sequence[SpmTensor], others: Sequence[Sequence[SpmTensor]]) -> None:
+        for other in others:
+            _merge_moments(_RowSteps(kernel), state, other)
+
+    def _finish(self, rows: _RowKernel, x: SpmTensor, y: SpmTensor, state: Sequence[SpmTensor]) -> None:
+        count, mean, squares = state
+        rows.vv("sub", x, rows.broadcast(mean), y)
+        rows.vv("div", squares, count, rows.row)
+        _normalize(rows, y, self.op.epsilon)
+
+
+def _normalize(rows: _RowKernel, y: SpmTensor, epsilon: float) -> None:
+    """Divide centred rows by the root of their variance in `rows.row`, then scale and shift them."""
+    kernel, row = rows.kernel, rows.row
+    for count, at in kernel.each_run(row):
+        kernel.binary_vs("add", at, epsilon, at, count, F32)
+    rows.unary("rsqrt", row, row)
+    rows.vv("mul", y, rows.broadcast(row), y)
+    for index, function in ((1, "mul"), (2, "add")):
+        unit = kernel.optional(index)
+        if unit is not None:
+            binary_unit(kernel, function, y, widen(kernel, unit), y)
+
+
+def _merge_moments(rows: _RowSteps, state: Sequence[SpmTensor], other: Sequence[SpmTensor]) -> None:
+    """Make `state` that of its part and of another one, which is overwritten."""
+    (n, mean, squares), (m, mean_b, squares_b) = state, other
+    share = rows.kernel.temporary(n)
+    rows.vv("add", squares, squares_b, squares)
+    rows.vv("sub", mean_b, mean, mean_b)
+    rows.unary("square", mean_b, squares_b)
+    rows.vv("mul", squares_b, n, squares_b)
+    rows.vv("add", n, m, n)
+    rows.vv("div", m, n, share)
+    rows.vv("mul", squares_b, share, squares_b)
+    rows.vv("add", squares, squares_b, squares)
+    rows.vv("mul", mean_b, share, mean_b)
+    rows.vv("add", mean, mean_b, mean)
 
 
 @Sharding.implement(tx8be.SoftmaxOp, tx8be.LayerNormOp)

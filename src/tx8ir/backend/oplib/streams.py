@@ -19,8 +19,8 @@ class Streamed(Interface):
     """An op that adds up, or reads in two passes, what it is given in parts.
 
     The phases: "first" begins the state and "next" adds to it. Of a sum, "last" adds its part and gives the result,
-    with bias and activation. Of an op that reads its axis again, "finish" gives the result of one part from the state
-    of all.
+    with bias and activation; "finish" gives it from the state of all parts, without a part of its own. Of an op that
+    reads its axis again, "finish" gives the result of one part from the state of all.
     """
 
     @abstractmethod
@@ -33,6 +33,7 @@ class Streamed(Interface):
         """Append the instructions of a phase to `kernel`."""
         raise NotImplementedError  # declares the method; models define it
 
+    @abstractmethod
     def merge(self, kernel: OpKernel, state: Sequence[SpmTensor], others: Sequence[Sequence[SpmTensor]]) -> None:
         """Append the instructions that make `state` the state of its part and of all `others`."""
-        raise NotImplementedError(f"{type(self).__name__} does not merge states")
+        raise NotImplementedError  # declares the method; models define it
