@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +17,7 @@ from tx8ir.cli.status import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
 from tx8ir.core import IrError, Program, default_context, print_op
 from tx8ir.core.text.parser import parse_op
 from tx8ir.passes import Instrumentation, NumericGuarantee, PassError, PassManager, find_pass, read_reproducer
+from tx8ir.passes.debug_counter import DebugCounter
 from tx8ir.passes.instrumentation import (
     IrDiff,
     OpCounts,
@@ -149,6 +151,15 @@ def command(
             help="leave out dense attributes of more than N elements",
         ),
     ] = None,
+    debug_counter: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--debug-counter",
+            "--mlir-debug-counter",
+            metavar="COUNTERS",
+            help="leave out steps by number, as pattern-skip=4,pattern-count=1; also pass, fold, or a name of these",
+        ),
+    ] = None,
     crash_reproducer: Annotated[
         Path | None,
         typer.Option(
@@ -235,6 +246,7 @@ def command(
     reports = [report for report in (times, counted, op_changes) if report is not None]
     pipeline_text = ""
     with errors.reported():
+        counters = DebugCounter.parse(*debug_counter) if debug_counter else None
         replayed = read_reproducer(file) if run_reproducer else None
         manager = PassManager.parse(_inside_module(passes)) if replayed is None else PassManager(replayed.passes)
         pipeline_text = str(manager)
@@ -270,13 +282,14 @@ def command(
                         if not json:
                             typer.echo(str(found), err=True)
                         continue
-                manager.run(
-                    program,
-                    verify_each=verify_each and (replayed is None or replayed.verify_each),
-                    instruments=[*watching, *reports],
-                    crash_reproducer=crash_reproducer,
-                    local_reproducer=local_reproducer,
-                )
+                with nullcontext() if counters is None else counters.active():
+                    manager.run(
+                        program,
+                        verify_each=verify_each and (replayed is None or replayed.verify_each),
+                        instruments=[*watching, *reports],
+                        crash_reproducer=crash_reproducer,
+                        local_reproducer=local_reproducer,
+                    )
                 if _is_folder(output):
                     folders.append(program)
                     continue
@@ -299,6 +312,8 @@ def command(
             folders[0].save(output, runtime_attributes=True)
         if results and not verify_diagnostics:
             _write(f"\n{SPLIT_MARKER}\n".join(results) + "\n", output)
+        if counters is not None:
+            typer.echo(str(counters), err=True)
     if json:
         from tx8ir.cli.documents import print_document
         from tx8ir.cli.documents.opt import OptDocument

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from .base import OperationPass, Pass, PassError, all_passes, all_patterns, find_pass, register_pass
+from .bisect import WrongStep, find_wrong_step, same_results
+from .debug_counter import DebugCounter
 from .executor import Instrumentation, NestedPassManager, OnStage, PassRun, StageReport
 from .guarantee import NumericGuarantee
 from .manager import PassManager, PipelineReport, RollbackScope
@@ -16,8 +18,10 @@ __all__ = [
     "all_pipelines",
     "CrashReproducer",
     "RollbackScope",
+    "DebugCounter",
     "describe_options",
     "find_pass",
+    "find_wrong_step",
     "Instrumentation",
     "NestedPassManager",
     "OnStage",
@@ -34,5 +38,7 @@ __all__ = [
     "register_pass",
     "register_pipeline",
     "Reproducer",
+    "same_results",
     "StageReport",
+    "WrongStep",
 ]

@@ -12,6 +12,7 @@ import attrs
 
 from tx8ir.analysis import AnalysisManager
 from tx8ir.core import IrError, IsolatedFromAbove, Operation, Program, default_context, detached, structurally_equal
+from tx8ir.rewriting.actions import should_run
 
 from .base import OperationPass, Pass, PassError
 from .options import option, print_value
@@ -265,6 +266,8 @@ class PassExecutor:
 
     def _run_pass(self, run: PassRun, count: int) -> None:
         stage, root = run.stage, run.root
+        if not should_run("pass", stage.name, root):
+            return
         start = time.perf_counter()
         try:
             with detached():  # passes construct detached operations, whatever builder is active here

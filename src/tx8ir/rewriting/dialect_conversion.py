@@ -20,6 +20,7 @@ from tx8ir.analysis.effects import DroppableKinds, is_droppable, is_isolated
 from tx8ir.core import IrError, Operation, Trait, Type, detached
 from tx8ir.core.ir.operation import ErasedOperation
 
+from .actions import should_run
 from .declarative.explain import explain
 from .declarative.explanation import Explanation
 from .greedy import ConvergenceError
@@ -248,7 +249,7 @@ class _Converter:
     def rewrite(self, op: Operation) -> bool:
         location = op.location
         for pattern in self.patterns_for(op.__class__):
-            if pattern.match_and_rewrite(op, self.rewriter):
+            if should_run("pattern", pattern.name, op) and pattern.match_and_rewrite(op, self.rewriter):
                 self.rewrites[pattern.name] += 1
                 self.rewriter.settle(location, pattern.name)
                 if op.__class__ is not ErasedOperation:

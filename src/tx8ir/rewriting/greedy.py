@@ -28,6 +28,7 @@ from tx8ir.core.ir.operation import ErasedOperation
 from tx8ir.core.ir.use_lists import is_unused
 from tx8ir.dialects import builtin
 
+from .actions import asking
 from .rewriter import RewritePattern, Rewriter, WorklistFilter
 
 FOLD = "fold"
@@ -75,13 +76,15 @@ class _Kinds(dict[type[Operation], "_Kind | None"]):
     ) -> None:
         super().__init__()
         self.patterns = [(p, _Counter(p.name)) for p in sorted(patterns, key=lambda p: -p.benefit)]
+        self.entries = [asking("pattern", p.name, p.entry) for p, _ in self.patterns]
         self.fold = fold
         self.droppable = droppable
         self.attention = _DriverAttention(self)
         self[ErasedOperation] = None
 
     def __missing__(self, cls: type[Operation]) -> _Kind | None:
-        fitting = tuple((p.entry, counter) for p, counter in self.patterns if p.fits(cls))
+        candidates = zip(self.entries, self.patterns, strict=True)
+        fitting = tuple((entry, counter) for entry, (p, counter) in candidates if p.fits(cls))
         folds = self.fold and Fold in cls.info.interfaces and ConstantLike not in cls.info.traits
         droppable = self.droppable is not None and bool(self.droppable[cls])
         self[cls] = (droppable, folds, fitting) if droppable or folds or fitting else None
@@ -152,6 +155,7 @@ def rewrite_greedily(
     recent: deque[str] = deque(maxlen=8)
     rewriter = Rewriter(by=by, worklist=worklist, attention=attention)
     folds = _Counter(FOLD)
+    fold_one = asking("fold", FOLD, _fold)
     done = removed = 0
     pop = worklist.popitem
     with detached():  # patterns construct detached operations, whatever builder is active around the pass
@@ -168,7 +172,7 @@ def rewrite_greedily(
                 continue
             rewriter.root = op
             location = op.location
-            counter = folds if may_fold and _fold(op, rewriter) else None
+            counter = folds if may_fold and fold_one(op, rewriter) else None
             if counter is None:
                 for apply, candidate in applicable:
                     if apply(op, rewriter):
