@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -9,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from tx8ir.cli import completion
+from tx8ir.cli import console as progress_console
 from tx8ir.cli.app import COMMANDS, app, load_command
 from tx8ir.cli.compiling import choices_in_words
 from tx8ir.compiler import DTYPES
@@ -89,17 +92,63 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     model = tmp_path / "long.mlir"
     lines = ['%0 = "pd.full"() {shape = array<i64>, value = 1.0, dtype = f32} : () -> !pd.vtensor<f32>'] * 5000
     model.write_text("module {\n" + "\n".join(line.replace("%0", f"%{i}") for i, line in enumerate(lines)) + "\n}\n")
-    for command in (["print", str(model)], ["opt", str(model)]):
+    commands = (
+        ["print", str(model)],
+        ["opt", str(model)],
+        ["opt", "--list"],
+        ["cases", "list"],
+        ["cases", "list", "--json"],
+    )
+    for command in commands:
         running = subprocess.Popen(
             [sys.executable, "-m", "tx8ir", *command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         assert running.stdout is not None
         assert running.stderr is not None
-        assert running.stdout.readline() == "module {\n"
+        assert running.stdout.read(1)
         running.stdout.close()
-        assert running.stderr.read() == ""
+        assert running.stderr.read() == "", command
         running.stderr.close()
         assert running.wait() in (0, 1)  # by how much was written already
+
+
+def on_a_terminal(*arguments: str) -> str:
+    """What a command writes to stderr when that is a terminal."""
+    pty = pytest.importorskip("pty", reason="pseudo-terminals are of POSIX systems")
+    reader, terminal = pty.openpty()
+    command = [sys.executable, "-m", "tx8ir", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal) as running:
+        os.close(terminal)
+        written = b""
+        while True:
+            try:
+                part = os.read(reader, 4096)
+            except OSError:  # nobody has the other end open
+                break
+            written += part
+            if not part:
+                break
+    os.close(reader)
+    assert running.returncode == 0
+    return written.decode()
+
+
+def test_progress_is_for_terminals_alone() -> None:
+    command = ("fuzz", "dce", "--examples", "30")
+    assert "30 programs, " in on_a_terminal(*command)
+    piped = subprocess.run([sys.executable, "-m", "tx8ir", *command], capture_output=True, text=True, check=True)
+    assert piped.stderr == ""
+
+
+def test_a_stage_that_takes_long_is_named_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress_console, "_PATIENCE_SECONDS", 0.0)
+    monkeypatch.setattr(
+        progress_console, "console", lambda **_: Console(file=written, force_terminal=True, highlight=False)
+    )
+    written = io.StringIO()
+    with progress_console.StageProgress().stage("group-fuse"):
+        pass
+    assert "group-fuse: 0.0 s" in written.getvalue()
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,8 @@ def print_report(report: Report, *, verbose: bool) -> None:
 
 
 class StageProgress:
-    """Says on stderr which stage is running once it takes longer than two seconds, and how long it took.
+    """Says on stderr, when that is a terminal, which stage is running once it takes longer than two seconds, and how
+    long it took.
 
     An instance is a `tx8ir.compiler.Progress`; `stage` does the same for a ``with`` block.
     """
@@ -83,7 +84,7 @@ class StageProgress:
                 self._timer = threading.Timer(_PATIENCE_SECONDS, self._status.start)
                 self._timer.daemon = True
                 self._timer.start()
-        elif seconds > _PATIENCE_SECONDS:
+        elif seconds > _PATIENCE_SECONDS and self._console.is_terminal:
             self._console.print(f"  {stage}: {seconds:.1f} s", style="dim")
 
     @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 import sys
+import time
 from collections.abc import Generator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from tx8ir.cli.completion import pipeline
@@ -62,16 +64,17 @@ def command(
         subjects = [(name, _subject(name)) for name in passes]
         with _executor(jobs) as executor:
             for name, subject in subjects:
-                result = fuzz(
-                    subject,
-                    seconds=seconds,
-                    examples=examples,
-                    seed=seed,
-                    guarantee=guarantee,
-                    executor=executor,
-                    failures=failures,
-                    progress=_Progress(name),
-                )
+                with _Progress(name, seconds, examples) as progress:
+                    result = fuzz(
+                        subject,
+                        seconds=seconds,
+                        examples=examples,
+                        seed=seed,
+                        guarantee=guarantee,
+                        executor=executor,
+                        failures=failures,
+                        progress=progress,
+                    )
                 results.append(result)
                 scripts = _write_scripts(name, result, out)
                 data.append(FuzzedPassData.of(name, result, scripts))
@@ -104,16 +107,34 @@ def _show(name: str, result: FuzzResult, scripts: tuple[str, ...]) -> None:
 
 
 class _Progress:
-    """Says on stderr, on a terminal, how far it is."""
+    """A bar on stderr, on a terminal alone: how much of the time or of the programs is over, and what was changed."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._console = console(stderr=True)
+    def __init__(self, name: str, seconds: float, examples: int | None) -> None:
+        on = console(stderr=True)
+        self._examples = examples
+        self._started = time.monotonic()
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.fields[counts]}"),
+            TimeElapsedColumn(),
+            console=on,
+            transient=True,
+            disable=not on.is_terminal,
+        )
+        self._task = self._bar.add_task(name, total=examples or seconds, counts="")
+
+    def __enter__(self) -> _Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
 
     def __call__(self, result: FuzzResult) -> None:
-        if self._console.is_terminal:
-            text = f"{self._name}: {result.programs} programs, {result.changed} changed"
-            self._console.print(text, end="\r", markup=False)
+        done = time.monotonic() - self._started if self._examples is None else result.programs
+        counts = f"{result.programs} programs, {result.changed} changed"
+        self._bar.update(self._task, completed=done, counts=counts)
 
 
 def _subject(text: str) -> PassLike:
