@@ -1,4 +1,4 @@
-"""The wheel: it holds what `docs/first-minutes.md` needs, and at night it is installed as a user installs it."""
+"""The wheel: it holds what the first pages need, and at night it is installed as a user installs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "first-minutes.md"
+FIRST_MINUTES = ROOT / "docs" / "first-minutes.md"
+TRUST_A_PASS = ROOT / "docs" / "tutorial" / "trust-a-pass.md"
 
 # What runs the page in another Python: its examples, which share their names, in a folder of their own.
 RUN_PAGE = """
@@ -40,14 +41,20 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / ran.stdout.split()[-1]
 
 
-def run_page(python: str, folder: Path, environment: dict[str, str]) -> Path:
-    """Runs the page; the file that `tx8ir` was imported from."""
-    (folder / "tests").symlink_to(ROOT / "tests")
-    command = [python, "-c", RUN_PAGE, str(PAGE)]
+def run_page(page: Path, python: str, folder: Path, environment: dict[str, str]) -> Path:
+    """Runs the examples of a page; the file that `tx8ir` was imported from."""
+    command = [python, "-c", RUN_PAGE, str(page)]
     ran = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert (folder / "layer.html").stat().st_size > 10_000
     return Path(ran.stdout.splitlines()[0])
+
+
+def run_first_minutes(python: str, folder: Path, environment: dict[str, str]) -> Path:
+    """Runs that page, which has a model of the repository; the file that `tx8ir` was imported from."""
+    (folder / "tests").symlink_to(ROOT / "tests")
+    imported = run_page(FIRST_MINUTES, python, folder, environment)
+    assert (folder / "layer.html").stat().st_size > 10_000
+    return imported
 
 
 def test_the_wheel_says_that_it_is_typed_and_has_no_tests(wheel: Path) -> None:
@@ -63,7 +70,17 @@ def test_the_first_minutes_run_from_what_the_wheel_holds(wheel: Path, tmp_path: 
     zipfile.ZipFile(wheel).extractall(unpacked)
     folder = tmp_path / "work"
     folder.mkdir()
-    assert run_page(sys.executable, folder, {**os.environ, "PYTHONPATH": str(unpacked)}).is_relative_to(unpacked)
+    environment = {**os.environ, "PYTHONPATH": str(unpacked)}
+    assert run_first_minutes(sys.executable, folder, environment).is_relative_to(unpacked)
+
+
+@pytest.mark.slow
+def test_trust_a_pass_runs_from_what_the_wheel_holds(wheel: Path, tmp_path: Path) -> None:
+    """It needs nothing of the repository."""
+    unpacked = tmp_path / "unpacked"
+    zipfile.ZipFile(wheel).extractall(unpacked)
+    environment = {**os.environ, "PYTHONPATH": str(unpacked)}
+    assert run_page(TRUST_A_PASS, sys.executable, tmp_path, environment).is_relative_to(unpacked)
 
 
 @pytest.mark.nightly
@@ -83,8 +100,8 @@ def test_the_first_minutes_run_from_an_empty_environment(wheel: Path, tmp_path: 
     ]
     subprocess.run(install, check=True)
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
-    assert run_page(python, tmp_path, environment).is_relative_to(tmp_path / "venv")
+    assert run_first_minutes(python, tmp_path, environment).is_relative_to(tmp_path / "venv")
     shown = subprocess.run(
         [python, "-m", "tx8ir", "--help"], capture_output=True, text=True, check=True, env=environment
     )
-    assert "Compile MODEL" in shown.stdout
+    assert "Compile and simulate a model" in shown.stdout
