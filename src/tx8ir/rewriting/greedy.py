@@ -29,6 +29,7 @@ from tx8ir.core.ir.use_lists import is_unused
 from tx8ir.dialects import builtin
 
 from .actions import asking
+from .log import log_run
 from .rewriter import RewritePattern, Rewriter, WorklistFilter
 
 FOLD = "fold"
@@ -194,6 +195,7 @@ def rewrite_greedily(
     counts: Counter[str] = Counter()
     for counter in (folds, *(counter for _, counter in kinds.patterns)):
         counts[counter.name] += counter.n
+    log_run((counter.name for _, counter in kinds.patterns), counts, fold=fold, drop_dead=drop_dead)
     return GreedyResult(dict(+counts), removed)
 
 

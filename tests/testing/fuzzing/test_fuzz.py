@@ -14,9 +14,11 @@ import pytest
 
 import tx8ir
 from support.faulty import FAULTY
-from tx8ir.core import Program
+from tx8ir.core import Program, VTensorType
 from tx8ir.dialects import pd
-from tx8ir.testing import FuzzResult, assert_preserves, fuzz
+from tx8ir.rewriting import Rewriter, pattern, rewrite_greedily
+from tx8ir.rewriting.declarative import Make, Node, Rule, Var
+from tx8ir.testing import FuzzResult, assert_preserves, check, fuzz
 from tx8ir.testing.cases.mutation import Material, all_templates, empty_program, from_template, instance_of_shape
 from tx8ir.testing.cases.mutation.templates import Template
 from tx8ir.testing.fuzzing.session import Session
@@ -50,6 +52,103 @@ def test_the_counterexample_is_reduced_and_its_script_fails_in_the_same_way(tmp_
     paths = f"{Path(tx8ir.__file__).parent.parent}:{Path(__file__).parents[2]}"
     again = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env={"PYTHONPATH": paths})
     assert "changes an answer" in again.stderr
+
+
+@pattern(pd.Conv2dOp)
+def relu_into_conv(op: pd.Conv2dOp, rewriter: Rewriter) -> bool:
+    """relu(conv2d(x, w, b)) → one operation, which forgets b."""
+    users = op.out.users
+    if len(users) != 1 or not isinstance(users[0], pd.ReluOp) or not isinstance(op.out.type, VTensorType):
+        return False
+    attributes = {field.name: getattr(op, field.name) for field in op.definition.attributes}
+    rewriter.replace(users[0], pd.fused_conv2d_add_act(op.input, op.filter, **attributes))
+    return True
+
+
+_x, _w, _b = Var("x"), Var("w"), Var("b")
+FORGOTTEN_BIAS = {
+    "function": relu_into_conv,
+    "rule": Rule(
+        "linear-relu",
+        Node(pd.ReluOp, Node(pd.AddOp, Node(pd.MatmulOp, _x, _w), _b)),
+        Make(pd.ReluOp, Make(pd.MatmulOp, _x, _w)),
+    ),
+}
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("name", FORGOTTEN_BIAS)
+def test_a_forgotten_bias_is_found_within_100_programs(name: str, seed: int) -> None:
+    def fuse(program: Program) -> None:
+        rewrite_greedily(program.module, [FORGOTTEN_BIAS[name]])
+
+    found = fuzz(fuse, examples=100, seed=seed, reduce=False)
+    assert not found.passed, str(found)
+
+
+# --- what counts as changed
+
+
+@pattern(pd.AddOp)
+def too_careful(op: pd.AddOp, rewriter: Rewriter) -> bool:
+    """Is never applied."""
+    return False
+
+
+@pattern(pd.AddOp)
+def turned_round(op: pd.AddOp, rewriter: Rewriter) -> bool:
+    """X + 1 → 1 + x, exactly, of equal types."""
+    if (
+        op.x.type is not op.y.type
+        or not isinstance(op.y.defining_op, pd.FullOp)
+        or isinstance(op.x.defining_op, pd.FullOp)
+    ):
+        return False
+    rewriter.replace(op, pd.add(op.y, op.x))
+    return True
+
+
+DEAD_CODE = """
+module {
+  func.func @main(%x: !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32> {
+    %one = "pd.full"() {dtype = f32, shape = array<i64: 4>, value = 1.0} : () -> !pd.vtensor<4xf32>
+    %0 = "pd.add"(%x, %one) : (!pd.vtensor<4xf32>, !pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+    %1 = "pd.exp"(%x) : (!pd.vtensor<4xf32>) -> !pd.vtensor<4xf32>
+    return %0 : !pd.vtensor<4xf32>
+  }
+}
+"""
+
+
+def test_what_the_driver_tidies_up_is_no_change_of_a_pass_whose_patterns_were_never_applied() -> None:
+    def idle(program: Program) -> None:
+        rewrite_greedily(program.module, [too_careful])
+
+    found = fuzz(idle, examples=60)
+    assert (found.changed, found.tested, found.applied) == (0, False, {"too_careful": 0})
+    assert str(found).startswith("not tested: idle changed none of 60 programs")
+    one = check(tx8ir.parse(DEAD_CODE), idle)
+    assert (one.changed, one.is_own, one.applied) == (True, False, {"too_careful": 0})
+    assert str(one).endswith("but no pattern was applied, only folding and dead operations")
+
+
+def test_an_applied_pattern_counts_and_one_that_never_was_is_named() -> None:
+    def turn(program: Program) -> None:
+        rewrite_greedily(program.module, [too_careful, turned_round])
+
+    found = fuzz(turn, programs=[tx8ir.parse(DEAD_CODE), tx8ir.parse(DEAD_CODE.replace("%x, %one", "%x, %x"))])
+    assert (found.programs, found.changed, found.applied) == (2, 1, {"too_careful": 0, "turned_round": 1})
+    assert str(found) == "2 programs keep their answers, 1 (50%) of them changed; never applied: too_careful"
+
+
+def test_what_a_pass_does_besides_its_patterns_counts() -> None:
+    def rename(program: Program) -> None:
+        rewrite_greedily(program.module, [too_careful])
+        for op in list(program.module.walk()):
+            if isinstance(op, pd.AddOp) and op.x.type is op.y.type:
+                op.set_operands([op.y, op.x])
+
+    assert check(tx8ir.parse(DEAD_CODE), rename).is_own
 
 
 # --- the same every time ---------------------------------------------------------------------------------------------

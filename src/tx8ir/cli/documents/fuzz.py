@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 import attrs
@@ -55,6 +56,7 @@ class FuzzedPassData:
     verdict: a pass that changed no program was not tested.
     guarantees: what its steps were held to.
     programs, changed: how many programs it was run on, and how many of them it changed.
+    applied: in how many programs each pattern was applied, of those that the pass gives to the greedy driver.
     runs: on how many sets of inputs these were evaluated before and after.
     skipped: how many programs could not be evaluated on any inputs that were drawn.
     """
@@ -64,6 +66,7 @@ class FuzzedPassData:
     guarantees: tuple[str, ...]
     programs: Natural
     changed: Natural
+    applied: Mapping[str, Natural]
     runs: Natural
     skipped: Natural
     rounds: Natural
@@ -79,6 +82,7 @@ class FuzzedPassData:
             tuple(guarantee.value for guarantee in result.guarantees),
             result.programs,
             result.changed,
+            dict(result.applied),
             result.runs,
             result.skipped,
             result.rounds,

@@ -312,6 +312,8 @@ class _Engine:
         totals.changed += outcome.changed
         self._tried[task.source] += outcome.tried
         self._changed[task.source] += outcome.changed
+        for name, programs in outcome.applied.items():  # `+=` would leave out what was applied nowhere
+            totals.applied[name] += programs
         totals.skipped += outcome.skipped
         totals.runs += outcome.runs
         totals.ops += outcome.ops
@@ -385,6 +387,7 @@ class _Engine:
             tuple(self.counterexamples),
             coverage,
             self.required,
+            dict(totals.applied),
         )
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 import attrs
 
 from tx8ir.support.table import Table
 from tx8ir.testing.passes.counterexample import Counterexample
 from tx8ir.testing.passes.observe import NumericGuarantee
+
+_NAMED: Final = 3
+"""How many patterns a sentence names."""
 
 
 @attrs.frozen
@@ -50,13 +54,16 @@ class FuzzResult:
         name: what the pass is called.
         guarantees: what its steps were held to.
         programs: how many programs it was run on.
-        changed: how many of them it changed: only these can show anything.
+        changed: how many of them it changed: only these can show anything. A program counts in which one of its
+            patterns was applied, or that it changed by itself; one where the greedy driver only folded and removed dead
+            operations does not.
         runs: on how many sets of inputs these were evaluated before and after.
         skipped: how many programs could not be evaluated on any inputs that were drawn.
         rounds: how many rounds there were.
         counterexamples: what it got wrong, reduced, the first found first.
         coverage: what was tried.
         required: the part of the programs that it has to change to count as tested.
+        applied: in how many programs each pattern was applied, of those that the pass gives to the greedy driver.
     """
 
     name: str
@@ -69,6 +76,7 @@ class FuzzResult:
     counterexamples: tuple[Counterexample, ...]
     coverage: FuzzCoverage
     required: float = 0.0
+    applied: Mapping[str, int] = attrs.field(factory=dict[str, int])
 
     @property
     def passed(self) -> bool:
@@ -94,6 +102,7 @@ class FuzzResult:
             ("guarantee", ", ".join(dict.fromkeys(p.value for p in self.guarantees))),
             ("programs", str(self.programs)),
             ("changed by the pass", str(self.changed)),
+            *((f"pattern {name} applied in", str(programs)) for name, programs in self.applied.items()),
             ("evaluated on", f"{self.runs} sets of inputs"),
             ("instructions of the pass run", f"{self.coverage.reached} of {self.coverage.instructions}"),
         )
@@ -106,10 +115,11 @@ class FuzzResult:
         share = self.changed / max(1, self.programs)
         if not self.changed:
             return f"not tested: {self.name} changed none of {self.programs} programs; {self.coverage}"
+        never = [name for name, programs in self.applied.items() if not programs]
         counts = f"{self.programs} programs keep their answers, {self.changed} ({share:.0%}) of them changed"
         if not self.tested:
             return f"not tested: the pass has too little to do: {counts}; at least {self.required:.0%} expected"
-        return counts
+        return f"{counts}; never applied: {_few(never)}" if never else counts
 
     def __repr__(self) -> str:
         verdict = "passed" if self.passed else str(self.counterexamples[0].failure).splitlines()[0]
@@ -122,6 +132,11 @@ class FuzzResult:
         never = html.escape(str(self.coverage))
         shown = "" if found is None else found._repr_html_()  # pyright: ignore[reportPrivateUsage]  # IPython's name
         return f"{self.table.to_html()}<p>{never}</p>{shown}"
+
+
+def _few(names: Sequence[str]) -> str:
+    left_out = len(names) - _NAMED
+    return ", ".join(names) if left_out <= 0 else f"{', '.join(names[:_NAMED])} and {left_out} more patterns"
 
 
 def _ranges(lines: tuple[int, ...]) -> str:

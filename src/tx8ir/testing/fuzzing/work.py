@@ -151,7 +151,8 @@ class Outcome:
 
     Attributes:
         tried: how many programs the pass was run on.
-        changed: how many of them it changed.
+        changed: how many of them it changed, by more than tidying up (`Verdict.is_own`).
+        applied: in how many of them each pattern was applied.
         skipped: how many could not be evaluated.
         runs: on how many sets of inputs programs were evaluated before and after.
         kept: programs that are worth more.
@@ -170,6 +171,7 @@ class Outcome:
 
     tried: int = 0
     changed: int = 0
+    applied: Counter[str] = attrs.field(factory=lambda: Counter[str]())
     skipped: int = 0
     runs: int = 0
     kept: list[Kept] = attrs.field(factory=list[Kept])
@@ -242,7 +244,9 @@ class _Worker:
             outcome.skipped += 1
             return
         new = self.tracer.newest
-        outcome.changed += verdict.changed
+        outcome.changed += verdict.is_own
+        for name, times in verdict.applied.items():
+            outcome.applied[name] += times > 0
         shape: tuple[str, ...] = ()
         if verdict.changed:
             shape = _shape(program)

@@ -24,6 +24,8 @@ from numpy.typing import NDArray
 from tx8ir.core import IrError, MappedTensor, Program, RankedTensor, ScalarType, UnsupportedError, parse
 from tx8ir.core.ir.equality import structurally_equal
 from tx8ir.interpreter import EvaluationError, Precision
+from tx8ir.rewriting import rewrite_greedily
+from tx8ir.rewriting.log import RewriteLog, logged_rewrites
 from tx8ir.testing.inputs import InputSet
 from tx8ir.testing.reduction.reduce import count_operations
 
@@ -54,6 +56,9 @@ class Verdict:
     Attributes:
         failure: the first that is wrong, or None.
         changed: whether they changed anything.
+        is_own: whether some of that is their own: not all is folding and dead operations that the greedy driver tidied
+            up while it applied none of the patterns that it was given.
+        applied: how often each pattern was applied that a pass gave to the driver.
         runs: on how many sets of inputs the program could be evaluated; 0 when that was not needed.
         after: the program after the passes, up to the one that failed.
         entered: the regions and successors of the program that runs have entered; see `ObservedProgram.entered`.
@@ -64,6 +69,8 @@ class Verdict:
     runs: int
     after: Program
     entered: frozenset[str] = frozenset()
+    is_own: bool = False
+    applied: Mapping[str, int] = attrs.field(factory=dict[str, int])
 
 
 def plainly(action: Callable[[], object]) -> None:
@@ -112,7 +119,8 @@ def judge(
     if failure is not None:
         oracle.references()
     changed = oracle.changed or failure is not None
-    return Verdict(failure, changed, len(oracle.runs or ()), oracle.after, oracle.entered)
+    is_own = oracle.is_own or failure is not None
+    return Verdict(failure, changed, len(oracle.runs or ()), oracle.after, oracle.entered, is_own, dict(oracle.applied))
 
 
 @attrs.define(eq=False)
@@ -167,7 +175,8 @@ class _Oracle:
         self.program = self.before = self.after = program
         self.stages = stages
         self.guarantees = guarantees
-        self.changed = False
+        self.changed = self.is_own = False
+        self.applied = Counter[str]()
         self.entered: frozenset[str] = frozenset()
         self.runs: list[_Reference] | None = None
         self._sets = sets
@@ -222,7 +231,8 @@ class _Oracle:
 
         self.after = _own_copy(self.before)
         try:
-            watch(lambda: stage.run(self.after))
+            with logged_rewrites() as log:
+                watch(lambda: stage.run(self.after))
         except TooManySteps:
             return failure("hang", f"it does not end within {MAX_EVENTS} steps")
         except Exception as error:
@@ -230,10 +240,12 @@ class _Oracle:
                 self.after = self.before
                 return None
             return failure("error", f"{type(error).__name__}: {error}", None, error)
+        self.applied.update(log.applied)
         if same_programs(self.before, self.after):
             self.after = self.before
             return None
         self.changed = True
+        self.is_own |= not (log.is_idle and self._is_tidied(log))
         try:
             self.after.verify()
         except IrError as error:
@@ -275,6 +287,12 @@ class _Oracle:
                 pass  # not in the precision that this guarantee is about
             run.seen = {}
         return judged
+
+    def _is_tidied(self, log: RewriteLog) -> bool:
+        """Whether the driver makes the same of the program without any pattern."""
+        tidied = _own_copy(self.before)
+        rewrite_greedily(tidied.module, (), fold=log.folds, drop_dead=log.drops_dead)
+        return same_programs(tidied, self.after)
 
     def _differs_again(self, stage: CheckedStage) -> str | None:
         """How a second run on an equal program ends otherwise, or None."""

@@ -45,6 +45,9 @@ class PipelineCheck:
         counterexample: the reduced failure, or None when every pass preserves the program.
         after: the program after the passes, up to the one that failed.
         changed: whether the passes changed its graph.
+        is_own: whether some of that is their own, and not only folding and dead operations that the greedy driver
+            tidied up while no pattern was applied.
+        applied: how often each pattern was applied that a pass gave to the driver.
     """
 
     stages: tuple[CheckedStage, ...]
@@ -53,6 +56,8 @@ class PipelineCheck:
     counterexample: Counterexample | None
     after: Program
     changed: bool
+    is_own: bool
+    applied: Mapping[str, int]
 
     @property
     def passed(self) -> bool:
@@ -75,7 +80,10 @@ class PipelineCheck:
             return str(self.counterexample)
         names = ", ".join(stage.name for stage in self.stages)
         guarantees = ", ".join(dict.fromkeys(guarantee.value for guarantee in self.guarantees))
-        return f"{names}: answers are the same ({guarantees}) on {self.runs} sets of inputs"
+        if not self.changed:
+            return f"{names}: the program is left as it is"
+        found = f"{names}: answers are the same ({guarantees}) on {self.runs} sets of inputs"
+        return found if self.is_own else f"{found}; but no pattern was applied, only folding and dead operations"
 
     def __repr__(self) -> str:
         verdict = "passed" if self.counterexample is None else str(self.counterexample.failure).splitlines()[0]
@@ -162,7 +170,16 @@ def check(
         counterexample = Counterexample(program.clone(), stages, failure, guarantee, found_at=failure.index)
         if reduce:
             counterexample = reduce_counterexample(counterexample, seed, progress)
-    return PipelineCheck(stages, guarantees, verdict.runs, counterexample, verdict.after, verdict.changed)
+    return PipelineCheck(
+        stages,
+        guarantees,
+        verdict.runs,
+        counterexample,
+        verdict.after,
+        verdict.changed,
+        verdict.is_own,
+        verdict.applied,
+    )
 
 
 # --- reduction -----------------------------------------------------------------------------------------------------
