@@ -154,8 +154,7 @@ def run_command(where: str, command: str, expected: str, *, update: bool) -> str
         return expected
     assert program == "tx8ir", f"{where}: this test does not know how to run {program}"
     code, stdout, stderr = run_tool(shlex.split(command))
-    # A stage that takes longer than two seconds is announced on the error stream: that is up to the machine.
-    printed = stdout + PROGRESS.sub("", stderr)
+    printed = stdout + stderr
     if not expected.strip():
         assert code == 0, f"{where}\n{printed}"
         return expected
@@ -188,8 +187,6 @@ def run_tool(arguments: list[str]) -> tuple[int, str, str]:
         sys.argv = before
     return 0, stdout.getvalue(), stderr.getvalue()
 
-
-PROGRESS = re.compile(r"^ *[a-z0-9-]+: \d+\.\d s\n", re.MULTILINE)
 
 NUMBER = re.compile(r"(?<![\w.])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
 """A number that is a word of its own (`resnet18` and `4x64xf32` have none)."""
