@@ -65,7 +65,7 @@ class _Accesses:
         if which != "storage":
             first = contents(draft, None)
             self.names.append(draft.variable(first, mutable=True))
-            if draft.perhaps(0.3):
+            if draft.perhaps(0.7 if _LISTS & about else 0.3):
                 self.names.append(draft.variable(contents(draft, first), mutable=draft.perhaps()))
         self.has_storage = which != "variables"
         self.most = rng.choice((2, 3, 3, 4))
@@ -197,17 +197,18 @@ class _Accesses:
     def several(self, scope: _Scope, name: str) -> None:
         """Variables read at once, as a list of which elements are taken now and later; or written at once."""
         draft, rng = self.draft, self.rng
-        names = [name, rng.choice(self.names)]
+        others = [n for n in self.names if n != name]
+        names = [name, rng.choice(others)] if others else [name]
         rng.shuffle(names)
         weights = draft.program.weights
         with draft.at(draft.block):
-            if draft.perhaps(0.4) and len(set(names)) == 2 and all(weights[n].is_mutable for n in names):
-                held = builtin.combine([rng.choice(scope.values[-3:]), rng.choice(scope.values[-3:])]).out
+            if draft.perhaps(0.4) and all(weights[n].is_mutable for n in names):
+                held = builtin.combine([rng.choice(scope.values[-3:]) for _ in names]).out
                 builtin.set_combine_parameter(held, parameters=tuple(names))
                 return
             types = ListType([weights[n].type.to_vtensor() for n in names])
             read = builtin.get_combine_parameter(parameters=tuple(names), out=types).out
-        place = rng.randrange(2)
+        place = rng.randrange(len(names))
         if weights[names[place]].is_mutable and draft.perhaps():
             draft.store(names[place], rng.choice(scope.values[-3:]))
         with draft.at(draft.block):

@@ -67,6 +67,7 @@ class Draft:
             element = rng.choice(_INTEGERS)
         self.type = VTensorType(rng.choice(_SHAPES), element)
         self._condition: Value | None = None
+        self._arguments: Sequence[Value] | None = None
 
     # --- values ----------------------------------------------------------------------------------------------------
 
@@ -144,9 +145,26 @@ class Draft:
         how = self.rng.random()
         if how < 0.12:
             return self.number(float(self.perhaps()), i1)
+        if self._arguments is not None:  # inputs of `main` are not seen
+            return self._condition_of(self._arguments)
         if self._condition is None or how > 0.8:
             self._condition = self.input(VTensorType((), i1))
         return self._condition
+
+    def _condition_of(self, arguments: Sequence[Value]) -> Value:
+        """One of a function's arguments that is a truth value, or whether the largest element of one is positive."""
+        for value in self.rng.sample(arguments, len(arguments)):
+            type_ = value.type
+            if not isinstance(type_, RankedTensor) or type_.num_elements == 0:
+                continue
+            with self.at(self.block):
+                if isinstance(type_, TensorType):
+                    value = builtin.to_vtensor(value).out
+                if type_.element is i1:
+                    return value
+                zero = pd.full(shape=(), value=0.0, dtype=type_.element).out
+                return pd.greater_than(pd.max(value) if type_.rank else value, zero).out
+        return self.number(float(self.perhaps()), i1)
 
     # --- structure -------------------------------------------------------------------------------------------------
 
@@ -213,9 +231,10 @@ class Draft:
         with self.at(self.program.body):
             made = func.FuncOp(sym_name=name, function_type=FunctionType(types, ()))
         block = made.body.block
-        outer, self._condition = self._condition, None  # inputs of `main` are not seen
+        outer = self._condition, self._arguments
+        self._condition, self._arguments = None, block.args
         self.inside(block, lambda: write(block.args), func.ReturnOp)
-        self._condition = outer
+        self._condition, self._arguments = outer
         end = made.body.blocks[-1].terminator
         assert end is not None
         made.set_attribute("function_type", FunctionType(types, [v.type for v in end.operands]))

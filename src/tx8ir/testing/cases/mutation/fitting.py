@@ -210,10 +210,15 @@ def new_operand(
     if fitting and rng.random() < 0.7:
         return rng.choice(fitting[:4])
     how = rng.random()
-    if type_.is_static and how < 0.05:
+    if type_.is_static and (how < 0.05 or not _is_in_main(program, at)):
         return numbers(at, type_, rng)
     if type_.is_static and how < 0.15:
         return number(at, type_, rng.choice(material.numbers), rng)
     if type_.is_static and how < 0.3:
         return variable(program, at, type_, rng, mutable=rng.random() < 0.2)
     return add_input(program, type_)
+
+
+def _is_in_main(program: Program, at: Operation) -> bool:
+    """Whether inputs of the program are seen there: not in other functions."""
+    return any(op is program.main for op in at.ancestors())

@@ -46,6 +46,7 @@ _MUTATORS: Final[tuple[tuple[Mutator, int], ...]] = (
     (control.function, 1),
 )
 _CHOICES: Final = tuple(mutator for mutator, weight in _MUTATORS for _ in range(weight))
+_TRIES = 4
 FAULTS = (IrError, TypeError, ValueError, OverflowError, IndexError, ZeroDivisionError, AssertionError)
 """What an edit that does not fit raises."""
 LARGEST = 30
@@ -57,10 +58,10 @@ def mutate(program: Program, rng: random.Random, material: Material) -> Program 
     mutant = program.clone()
     edited = False
     for _ in range(rng.choice((1, 1, 2, 3))):
-        mutator = rng.choice(_CHOICES)
         try:
             with detached():
-                edited |= mutator(mutant, rng, material)
+                # Many find nothing to edit in a small program.
+                edited |= any(rng.choice(_CHOICES)(mutant, rng, material) for _ in range(_TRIES))
                 if not edited:
                     continue
                 infer_again(mutant)

@@ -3,6 +3,7 @@
 - `flow`: branches, loops, blocks, calls
 - `accesses`: reads and writes at any nesting
 - `constants`: operations on constants
+- `collections`: lists and dictionaries; inputs and results by name
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from tx8ir.dialects import func
 
 from . import flow
 from .accesses import accesses
+from .collections import lists_and_dictionaries, named_inputs_and_results
 from .constants import constant_expressions
 from .draft import Draft
 from .fitting import Material
@@ -38,6 +40,8 @@ _TEMPLATES: Final[tuple[tuple[Template, frozenset[str]], ...]] = (
     (flow.calls, frozenset({"func.call", "func.func"})),
     (constant_expressions, frozenset({"builtin.constant", "pd.full"})),
     (accesses, frozenset({"scf.if", "scf.while", "func.call"})),
+    (lists_and_dictionaries, frozenset(f"builtin.{n}" for n in ("combine", "slice", "split", "make_dict", "get_item"))),
+    (named_inputs_and_results, frozenset({"pd.feed", "pd.fetch"})),
 )
 """Each template, and the operations that a pass names for which it is made."""
 
