@@ -64,7 +64,7 @@ def test_values_of_any_type_go_through_regions_and_text(type_):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda c, x: scf.IfOp(x, then_region=yielding(), else_region=Region()), "expected tensor of one i1"),
+        (lambda c, x: scf.IfOp(x, then_region=yielding(), else_region=Region()), "expected one i1"),
         (lambda c, x: scf.IfOp(c, then_region=yielding(x), else_region=Region(), outputs=[F]), "needs an else region"),
         (lambda c, x: scf.IfOp(c, then_region=Region(), else_region=Region()), "the then region of scf.if has 0 bl"),
         (
@@ -234,9 +234,10 @@ def test_operations_built_by_functions_come_from_the_callers_line():
 
 
 def test_conditions_are_single_booleans():
-    assert cf.tensor_of_one_i1(VTensorType((1, 1), i1))
+    assert cf.one_i1(VTensorType((1, 1), i1))
+    assert cf.one_i1(i1)
     for type_ in (VTensorType((2,), i1), VTensorType((-1,), i1), F, L):
-        assert not cf.tensor_of_one_i1(type_)
+        assert not cf.one_i1(type_)
 
 
 # --- calls ---------------------------------------------------------------------------------------------------------

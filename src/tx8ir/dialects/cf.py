@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tx8ir.core.attrs.attributes import Attribute
+from tx8ir.core.attrs.attributes import Attribute, BoolAttr
 from tx8ir.core.attrs.dense import DenseAttr
 from tx8ir.core.attrs.types import RankedTensor, Type, i1
 from tx8ir.core.context import Dialect
@@ -19,13 +19,17 @@ from tx8ir.core.opdef.fields import Operand, VariadicOperand, operand, successor
 from tx8ir.core.opdef.op import Op
 
 
-def tensor_of_one_i1(type: Type) -> bool:
-    """Whether a value of `type` decides a branch: one element of i1, of any rank."""
+def one_i1(type: Type) -> bool:
+    """Whether a value of `type` decides a branch: an i1, or a tensor with one element of it, of any rank."""
+    if type is i1:
+        return True
     return isinstance(type, RankedTensor) and type.element is i1 and type.is_static and type.num_elements == 1
 
 
 def truth_of(constant: Attribute | None) -> bool | None:
     """What a condition is that is known to be a constant; None when it is not known."""
+    if isinstance(constant, BoolAttr):
+        return constant.value
     return bool(constant.value.reshape(-1)[0]) if isinstance(constant, DenseAttr) else None
 
 
@@ -47,7 +51,7 @@ class BranchOp(Op, Branch, name="cf.br", traits=(Terminator,)):
 class CondBranchOp(Op, Branch, name="cf.cond_br", traits=(Terminator,)):
     """Goes on with the block `true_dest` if `condition` holds, else with `false_dest`."""
 
-    condition: Operand = operand(tensor_of_one_i1)
+    condition: Operand = operand(one_i1)
     true_operands: VariadicOperand = variadic_operand(doc="one for each argument of `true_dest`, of its type")
     false_operands: VariadicOperand = variadic_operand(doc="one for each argument of `false_dest`, of its type")
     true_dest: Block = successor(doc="a block of the same region, not its entry")

@@ -474,8 +474,11 @@ def _tensor(name: str, type_: Type) -> RankedTensor:
 
 
 def _is_inside(request: Enter, op: Operation) -> bool:
-    """Whether the block asked for belongs to the operation that asks, and so sees the values around it."""
-    return request.block.parent_op is op
+    """Whether the block asked for is inside the operation that asks, and so sees the values around it."""
+    around = request.block.parent_op
+    while around is not None and around is not op:
+        around = around.parent_op
+    return around is op
 
 
 def _is_done(outcome: Outcome) -> TypeGuard[Sequence[RuntimeValue]]:

@@ -98,10 +98,14 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         body.append(f"self._successors = ({taken},)")
     body += _result_lines(d, fixed)
     if d.regions:
-        taken = ", ".join(f"take_region(self, {f.name}, {f.name!r})" for f in d.regions)
-        body.append(f"regions = ({taken},)")
-        if len(d.regions) > 1:
-            body.append(f"if len(set(regions)) < {len(d.regions)}: refuse_repeated(self)")
+        single = d.regions[:-1] if d.has_variadic_region else d.regions
+        taken = "".join(f"take_region(self, {f.name}, {f.name!r}), " for f in single)
+        if d.has_variadic_region:
+            last = d.regions[-1].name
+            taken += f"*[take_region(self, r, {last!r}) for r in {last} or ()]"
+        body.append(f"regions = ({taken})")
+        if len(d.regions) > 1 or d.has_variadic_region:
+            body.append("if len(set(regions)) < len(regions): refuse_repeated(self)")
         body.append("for r in regions: r._parent = self")
         body.append("self._regions = regions")
     # The parts are checked, so the chains of the operands may change; what can still fail discards the operation.

@@ -25,6 +25,7 @@ from .fields import (
     SuccessorField,
     ValueField,
     VariadicOperand,
+    VariadicRegionField,
     VariadicResult,
 )
 
@@ -46,6 +47,9 @@ class OpDef:
         self.results = [f for f in fields.values() if isinstance(f, (Result, VariadicResult))]
         self.attributes = [f for f in fields.values() if isinstance(f, AttributeField)]
         self.regions = [f for f in fields.values() if isinstance(f, RegionField)]
+        self.has_variadic_region = bool(self.regions) and isinstance(self.regions[-1], VariadicRegionField)
+        if any(isinstance(f, VariadicRegionField) for f in self.regions[:-1]):
+            raise TypeError(f"{op_class.__name__} has regions after those of a variadic one, which is the last")
         self.successors = [f for f in fields.values() if isinstance(f, SuccessorField)]
         self.varying = [f for f in self.operands if f.count != "one"]
         self.uses_segments = len(self.varying) > 1
@@ -111,7 +115,10 @@ def declared_faults(d: OpDef, op: Operation) -> list[str]:
         *_value_faults(d, op, d.results, [r.type for r in op.results], "result"),
         *_attribute_faults(d, op),
     ]
-    if len(op.regions) != len(d.regions):
+    if d.has_variadic_region:
+        if len(op.regions) < len(d.regions) - 1:
+            faults.append(f"has {len(op.regions)} regions, expected at least {len(d.regions) - 1}")
+    elif len(op.regions) != len(d.regions):
         faults.append(f"has {len(op.regions)} regions, expected {len(d.regions)}")
     if len(op.successors) != len(d.successors):
         faults.append(f"has {len(op.successors)} successors, expected {len(d.successors)}")

@@ -168,6 +168,10 @@ class RegionField(Field):
     """A declared region."""
 
 
+class VariadicRegionField(RegionField):
+    """Any number of regions, after those declared before: reads as a tuple; the constructor takes a sequence."""
+
+
 class SuccessorField(Field):
     """A declared successor block."""
 
@@ -237,6 +241,11 @@ def attribute(
 def region(*, doc: str = "") -> Any:
     """A region; the constructor makes one with an empty block when it is not given."""
     return RegionField(doc)
+
+
+def variadic_region(*, doc: str = "") -> Any:
+    """Any number of regions, the last that a class declares."""
+    return VariadicRegionField(doc)
 
 
 def successor(*, doc: str = "", kw_only: Literal[True] = True) -> Any:

@@ -22,6 +22,7 @@ from .fields import (
     Result,
     SuccessorField,
     ValueField,
+    VariadicRegionField,
     VariadicResult,
     attribute,
     numeric_operand,
@@ -54,6 +55,8 @@ def _accessor(definition: OpDef, field: Field) -> property:
         return _attribute_accessor(definition, field)
     if isinstance(field, RegionField):
         index = definition.regions.index(field)
+        if isinstance(field, VariadicRegionField):
+            return property(lambda op: op.regions[index:], doc=field.doc)
         return property(lambda op: op.regions[index], doc=field.doc)
     if isinstance(field, SuccessorField):
         index = definition.successors.index(field)

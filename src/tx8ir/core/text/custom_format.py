@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,21 +21,24 @@ class CustomFormat:
         has_region: whether `{ … }` follows.
         isolated: whether names from outside are hidden inside.
         following: words, each of which may follow a region and be followed by one more (`else`).
+        another: reads what stands before one more region, if that comes, and says whether it does.
     """
 
-    __slots__ = ("arguments", "finish", "following", "has_region", "isolated")
+    __slots__ = ("another", "arguments", "finish", "following", "has_region", "isolated")
 
     def __init__(
         self,
         finish: Callable[[tuple[Region, ...]], Operation],
-        arguments: list[tuple[str, int, Type, Location]] | None = None,
+        arguments: Sequence[tuple[str, int, Type, Location]] = (),
         *,
         has_region: bool = True,
         isolated: bool = True,
         following: tuple[str, ...] = (),
+        another: Callable[[], bool] | None = None,
     ) -> None:
         self.finish = finish
-        self.arguments = arguments or []
+        self.arguments = arguments
         self.has_region = has_region
         self.isolated = isolated
         self.following = following
+        self.another = another

@@ -398,6 +398,18 @@ class Parser(AttributeParser):
             return self._open_region(IsolatedFromAbove in cls.info.traits)
         return self._finish(frame, self._generic_end(frame))
 
+    def assignments(self) -> list[tuple[tuple[str, int], tuple[str, int]]]:
+        """Read `(%a = %x, %b = %y)` (for short forms): names of arguments, and of what they are given."""
+        found: list[tuple[tuple[str, int], tuple[str, int]]] = []
+        self.expect("(", "before arguments")
+        while not self.accept(")"):
+            if found:
+                self.expect(",", "between arguments")
+            argument = self._operand_name()
+            self.expect("=", "after the name of an argument")
+            found.append((argument, self._operand_name()))
+        return found
+
     def operand(self) -> tuple[str, int]:
         """Read `%a` or `%a#0` (for short forms): its name and offset; see `resolve`."""
         return self._operand_name()
@@ -567,8 +579,8 @@ class Parser(AttributeParser):
             for name, _ in frame.shadow:
                 self._scope.values.pop(name, None)
         if frame.header is not None:
-            following = frame.header.following[len(frame.regions) - 1 :]
-            if following and self.accept(following[0]):
+            words, another = frame.header.following[len(frame.regions) - 1 :], frame.header.another
+            if (words and self.accept(words[0])) or (another is not None and another()):
                 return self._open_region(frame.header.isolated)
             op = frame.header.finish(tuple(frame.regions))
             self._frames.pop()

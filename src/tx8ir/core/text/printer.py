@@ -4,7 +4,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute, DictAttr
@@ -130,6 +130,10 @@ class Printer:
         """`%arg0: T` and what stands behind it; gives the argument its name."""
         location = self.argument_location(argument)
         return f"{self._name_argument(argument)}: {self.type(argument._type)}{attributes}{location}"
+
+    def argument_name(self, argument: BlockArgument) -> str:
+        """Give an argument its name, which is also that of its value from now on."""
+        return self._name_argument(argument)
 
     def argument_location(self, argument: BlockArgument) -> str:
         """Its location after a space, if locations are written and it has one."""
@@ -349,11 +353,11 @@ class Printer:
             self._taken = {}
         if header is not None:
             header(op, self)
-            words = ("", *region_words(op))
-            for word, region in zip(words, op._regions, strict=False):
+            for number, (word, region) in enumerate(short_regions(op)):
                 if region._blocks:
-                    labelled = bool(region._blocks[0]._args) and not (word == "" and names_arguments(op))
-                    tail.append(("text", f" {word} " if word else " "))
+                    labelled = bool(region._blocks[0]._args) and not (number == 0 and names_arguments(op))
+                    before = f"\n{_pad(indent)}" if word[:1] == "\n" else "" if word == "," else " "
+                    tail.append(("text", f"{before}{word.strip()} " if word else " "))
                     tail.append(("region", region, (indent, labelled)))
             end = end_of(op)
             if end is not None:
@@ -426,25 +430,28 @@ class Printer:
         """Whether the short form of `op` tells all about it. It may take for granted what the verifier checks."""
         if op._successors and not self._short:
             return False
-        words = region_words(op)
         further = op._regions[1:]
-        if len(further) > len(words):
-            return False
         if not all(self._needs_no_label(r) or (not r._blocks and is_declared(op)) for r in op._regions[:1]):
             return False
         if not all(not r._blocks or self._needs_no_label(r) for r in further):
             return False
         if op._next is not None and op.has_trait(Terminator):  # what follows would be read as its operands
             return False
-        if not isinstance(op, Op):
-            return True
+        if isinstance(op, Op) and not self._is_right(op):
+            return False
+        return len(short_regions(op)) >= len(op._regions)
+
+    def _is_right(self, op: Op) -> bool:
+        """Whether an operation has what its class declares, and is what that says besides if it has regions."""
         if declared_faults(op.definition, op):
             return False
         assembly = assembly_of(op.__class__)
         if assembly is not None and not assembly.fits(op):
             return False
+        if leaves_out_ends(op) and not all(r._blocks[-1].terminator for r in op._regions if r._blocks):
+            return False
         check = getattr(op, "verify_op", None)
-        if check is not None and op._regions:
+        if check is not None and op.definition.regions:
             try:
                 check()
             except IrError:
@@ -452,10 +459,18 @@ class Printer:
         return True
 
 
-def region_words(op: Operation) -> tuple[str, ...]:
-    """The words before the second region of the short form, and before those after it."""
+def short_regions(op: Operation) -> Sequence[tuple[str, Region]]:
+    """The regions of `op` in the order of its short form, each with the word before it, after a newline where it has one."""
+    own: Callable[[], Sequence[tuple[str, Region]]] | None = getattr(op, "short_regions", None)
+    if own is not None:
+        return own()
     words: tuple[str, ...] = getattr(op.__class__, "region_words", ())
-    return words
+    return list(zip(("", *words), op._regions, strict=False))
+
+
+def leaves_out_ends(op: Operation) -> bool:
+    """Whether the short form of `op` may leave out the terminators of its regions, so that reading it makes some."""
+    return getattr(op.__class__, "leaves_out_ends", False)
 
 
 def names_arguments(op: Operation) -> bool:

@@ -14,6 +14,7 @@ from tx8ir.core import Block, Operation, Program, Pure, RecursiveEffects, Region
 from tx8ir.core.ir.region_branch import RegionFlow, region_flow
 from tx8ir.dialects import scf
 from tx8ir.dialects.scf import condition_of
+from tx8ir.dialects.scf.loops import known_integer
 from tx8ir.passes import OperationPass, option, register_pass
 from tx8ir.support.trampoline import Task, run_trampoline
 
@@ -33,9 +34,11 @@ class SimplifyControlFlow(OperationPass):
     nothing reaches go; a branch skips blocks that only branch on; a block with one way in becomes part of where it
     comes from; block arguments go that are not used, or the same value on every edge.
 
-    In regions (`scf`): an `scf.if` on a constant, or with two sides alike, gives way to a side; an `scf.while` whose
-    condition is constantly false to its `before` region; an `scf.if` that does nothing goes. A result that is the same
-    value on both sides is that value. Results, and values that a loop carries, that nothing needs go.
+    In regions (`scf`): an `scf.if` on a constant, or with two sides alike, gives way to a side, an `scf.index_switch`
+    on one to the region for it, an `scf.execute_region` to its region, an `scf.for` of no round to what it carries
+    and of one round to its body; an `scf.while` whose condition is constantly false to its `before` region; an
+    `scf.if` that does nothing goes. A result that is the same value on both sides is that value. Results, and values
+    that a loop carries, that nothing needs go.
 
     A choice between two values becomes `pd.where`, where both exist already or are made by a few operations that are
     pure and never fail (`speculate`), from values of static vtensor types. Both are computed then.
@@ -121,6 +124,23 @@ class _Walk:
                 argument.replace_all_uses_with(value)
             self.by.count("constant")
             return self._in_place_of(op, op.before)
+        if isinstance(op, scf.IndexSwitchOp):
+            number = known_integer(op.number)
+            if number is not None:
+                self.by.count("constant")
+                return self._in_place_of(op, op.region_for(number))
+        if isinstance(op, scf.ExecuteRegionOp):
+            self.by.count("constant")
+            return self._in_place_of(op, op.body)
+        if isinstance(op, scf.ForOp) and op.trip_count() in (0, 1):
+            self.by.count("constant")
+            if not op.trip_count():
+                following = op.next_op
+                op.replace_with(op.inits, self.by.name)
+                return following
+            for argument, value in zip(op.body.block.args, (op.lower, *op.inits), strict=True):
+                argument.replace_all_uses_with(value)
+            return self._in_place_of(op, op.body)
         return op
 
     def _in_place_of(self, op: Operation, region: Region) -> Operation | None:

@@ -8,9 +8,12 @@ from typing import ClassVar, cast
 import attrs
 
 from tx8ir.analysis.trip_count import trip_count
-from tx8ir.core import Block, Location, Operation, Program, Value, detached
-from tx8ir.dialects import scf
+from tx8ir.core import Block, IntAttr, Location, Operation, Program, ScalarType, Value, detached
+from tx8ir.core.attrs.builtin_types import integer_range
+from tx8ir.dialects import arith, scf
+from tx8ir.dialects.arith.constants import make_constant
 from tx8ir.dialects.scf import yield_of
+from tx8ir.dialects.scf.loops import known_integer
 from tx8ir.passes import OperationPass, option, register_pass
 from tx8ir.rewriting.provenance import derived_location
 
@@ -23,7 +26,9 @@ _FACTOR = "unrolled"
 @register_pass
 @attrs.frozen
 class Unroll(OperationPass):
-    """Writes out the rounds of `scf.while` loops that count: from a constant, by a constant, to a constant.
+    """Writes out the rounds of loops that count from a constant, by a constant, to a constant.
+
+    That are `scf.for`, and `scf.while` as is said below.
 
     A loop of at most `max_trips` rounds gives way to them, one after the other, and to what its `before` region does
     when it decides to end. Any other loop whose number of rounds is known runs `factor` rounds at a time: those that
@@ -62,10 +67,15 @@ class Unroll(OperationPass):
             unrolling = _Unrolling(self)
             outer_first = [op for op in root.walk() if op.regions and op is not root]
             for op in reversed(outer_first):
-                if isinstance(op, scf.WhileOp):
+                if isinstance(op, (scf.WhileOp, scf.ForOp)):
                     unrolling.unroll(op)
                 else:
                     unrolling.measure(op)
+
+
+def _number(value: Value) -> int:
+    """The number of a bound or step that is known, as the count of rounds says."""
+    return cast(int, known_integer(value))
 
 
 class _Unrolling:
@@ -82,32 +92,42 @@ class _Unrolling:
         size = self._sizes[op] = 1 + sum(self._sizes.get(inner, 1) for inner in inside)
         return size
 
-    def unroll(self, loop: scf.WhileOp) -> None:
+    def unroll(self, loop: scf.WhileOp | scf.ForOp) -> None:
         """Unroll a loop as far as the options say."""
         by, size = self.by, self.measure(loop)
         trips = None if _FACTOR in loop.attributes else trip_count(loop)
         if trips is None:
             return
         whole = trips <= by.max_trips
-        if not whole and not 1 < by.factor <= trips:
+        if not whole and (not 1 < by.factor <= trips or not self._can_count(loop)):
             return
         first = trips if whole else trips % by.factor
         if (first + 1) * size + (0 if whole else by.factor * size) > by.max_ops:
             by.count("too_large")
             return
         carried: Sequence[Value] = loop.inits
-        for _ in range(first):
-            carried = self._round(loop, carried, loop)
+        for number in range(first):
+            carried = self._round(loop, carried, loop, number)
         by.count("rounds", first)
         if whole:
-            loop.replace_with(self._copy(loop.before.block, carried, loop)[1:], by.name)
+            last = carried if isinstance(loop, scf.ForOp) else self._copy(loop.before.block, carried, loop)[1:]
+            loop.replace_with(last, by.name)
             by.count("unrolled")
             return
-        loop.set_operands(carried)
-        self._widen(loop)
+        if isinstance(loop, scf.ForOp):
+            self._widen_counted(loop, first, carried)
+        else:
+            loop.set_operands(carried)
+            self._widen(loop)
         loop.set_attribute(_FACTOR, by.factor)
         self.measure(loop)
         by.count("partial")
+
+    def _can_count(self, loop: scf.WhileOp | scf.ForOp) -> bool:
+        """Whether the type of the counter has the step of several rounds."""
+        return isinstance(loop, scf.WhileOp) or (
+            _number(loop.step) * self.by.factor <= integer_range(loop.lower.type)[1]
+        )
 
     def _widen(self, loop: scf.WhileOp) -> None:
         """Let each run of the `after` region do several rounds."""
@@ -121,8 +141,36 @@ class _Unrolling:
             carried = [mapping.get(value, value) for value in end.values]
         end.set_operands(carried)
 
-    def _round(self, loop: scf.WhileOp, carried: Sequence[Value], place: Operation) -> Sequence[Value]:
-        """Write a round before `place`; what it yields."""
+    def _widen_counted(self, loop: scf.ForOp, first: int, carried: Sequence[Value]) -> None:
+        """Let an `scf.for` start after its first rounds, and each run of its body do several."""
+        block, step = loop.body.block, _number(loop.step)
+        end = cast(Operation, block.terminator)
+        ops, yielded = list(block)[:-1], end.operands
+        following: Sequence[Value] = yielded
+        for index in range(1, self.by.factor):
+            at = arith.AddIOp(block.args[0], self._constant(index * step, loop))
+            block.insert_before(at, end)
+            mapping: dict[Value, Value] = dict(zip(block.args, (at.out, *following), strict=True))
+            self._clone(ops, mapping, end)
+            following = [mapping.get(value, value) for value in yielded]
+        end.set_operands(following)
+        lower = self._constant(_number(loop.lower) + first * step, loop)
+        loop.set_operands([lower, loop.upper, self._constant(step * self.by.factor, loop), *carried])
+
+    def _constant(self, number: int, loop: scf.ForOp) -> Value:
+        """A number of the type that a loop counts in, made before it."""
+        made = make_constant(IntAttr(number, cast(ScalarType, loop.lower.type)))
+        made.location = self._place(loop.location)
+        cast(Block, loop.parent).insert_before(made, loop)
+        return made.out
+
+    def _round(
+        self, loop: scf.WhileOp | scf.ForOp, carried: Sequence[Value], place: Operation, number: int
+    ) -> Sequence[Value]:
+        """Write a round before `place`, the one of that number from 0 on; what it yields."""
+        if isinstance(loop, scf.ForOp):
+            at = self._constant(_number(loop.lower) + number * _number(loop.step), loop)
+            return self._copy(loop.body.block, [at, *carried], place)
         passed = self._copy(loop.before.block, carried, place)[1:]
         return self._copy(loop.after.block, passed, place)
 

@@ -1,17 +1,14 @@
-"""scf: structured control flow. Regions see the values around them; what they give is said by their terminators.
-
-A condition is a tensor with one element of i1, of any rank. The other values may have any type: tensors, lists, ….
-"""
+"""`scf.if` and `scf.while`: choices and loops by conditions, and the operations that end regions."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from tx8ir.core.attrs.attributes import EMPTY_DICT, Attribute
 from tx8ir.core.attrs.types import Type, i1
-from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.builder import built_or_discarded, discard_block
@@ -19,7 +16,7 @@ from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.region_branch import LoopLike, RegionBranch, RegionEdge
 from tx8ir.core.ir.traits import RecursiveEffects, Terminator
 from tx8ir.core.ir.value import Value
-from tx8ir.core.location import Location, at_location, caller_location
+from tx8ir.core.location import UNKNOWN, Location, at_location, caller_location
 from tx8ir.core.opdef.fields import (
     Operand,
     VariadicOperand,
@@ -31,8 +28,7 @@ from tx8ir.core.opdef.fields import (
 )
 from tx8ir.core.opdef.op import Op
 from tx8ir.core.text.custom_format import CustomFormat
-
-from .cf import tensor_of_one_i1, truth_of
+from tx8ir.dialects.cf import one_i1, truth_of
 
 if TYPE_CHECKING:
     from tx8ir.core.text.parser import Parser
@@ -44,18 +40,35 @@ Values = Sequence[Value | Operation]
 EndT = TypeVar("EndT", bound=Operation)
 
 
-class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
+class Yielding(Op):
+    """Base of operations whose regions `scf.yield` ends."""
+
+    leaves_out_ends = True
+
+    @abstractmethod
+    def yielded(self, region: Region) -> tuple[Sequence[Value], str] | None:
+        """What the values that a region yields become, or are of the types of, and what to call it.
+
+        None for a region that ends in something else.
+        """
+        raise NotImplementedError  # declares the method; op classes that inherit define it
+
+
+class IfOp(Yielding, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
     """Runs `then_region` if `condition` holds, else `else_region`; its results are what that region yields.
 
     Without results the else region may be empty: without a block. `IfOp.build` makes both regions from functions.
     """
 
-    condition: Operand = operand(tensor_of_one_i1)
+    condition: Operand = operand(one_i1)
     then_region: Region = region(doc="one block without arguments, ended by scf.yield")
     else_region: Region = region(doc="the same, or no block when there are no results")
     outputs: VariadicResult = variadic_result()
 
     region_words = ("else",)
+
+    def yielded(self, region: Region) -> tuple[Sequence[Value], str]:
+        return self.results, "the results"
 
     def print_short(self, printer: Printer) -> None:
         type = self.condition.type
@@ -78,9 +91,8 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
 
         def finish(regions: tuple[Region, ...]) -> Operation:
             for body in regions:
-                last = body.blocks[-1]
-                if not results and last.terminator is None:  # where nothing is given, MLIR leaves it out
-                    last.append(YieldOp.create((), location=location))
+                if not results:
+                    ended(body, location)
             given = (*regions, Region())[:2]
             return create_unchecked(cls, condition, results, attributes, given, (), location)
 
@@ -102,10 +114,10 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
             What a function raises; what was built by then is discarded.
         """
         location = caller_location()
-        then_region, end = _filled((), then, YieldOp, location)
+        then_region, end = filled((), then, YieldOp, location)
         regions = [then_region]
-        with _or_discarded(regions):
-            regions.append(Region() if otherwise is None else _filled((), otherwise, YieldOp, location)[0])
+        with or_discarded(regions):
+            regions.append(Region() if otherwise is None else filled((), otherwise, YieldOp, location)[0])
             types = [v.type for v in end.values]
             with at_location(location):
                 return cls(condition, then_region=then_region, else_region=regions[1], outputs=types)
@@ -135,10 +147,10 @@ class IfOp(Op, RegionBranch, name="scf.if", traits=(RecursiveEffects,)):
                 continue
             if body.block.args:
                 raise VerifyError(f"the {name} region of scf.if takes arguments; it sees the values around it", self)
-            _verify_ending(self, body, f"the {name} region of scf.if", YieldOp)
+            verify_ending(self, body, f"the {name} region of scf.if", YieldOp)
 
 
-class WhileOp(Op, RegionBranch, LoopLike, name="scf.while", traits=(RecursiveEffects,)):
+class WhileOp(Yielding, RegionBranch, LoopLike, name="scf.while", traits=(RecursiveEffects,)):
     """A loop. `before` runs first, with the operands; it ends in `scf.condition`, which decides whether to go on.
 
     If it does, `after` runs with the values that `scf.condition` gives, and its `scf.yield` gives the arguments of the
@@ -151,6 +163,41 @@ class WhileOp(Op, RegionBranch, LoopLike, name="scf.while", traits=(RecursiveEff
     before: Region = region(doc="one block, ended by scf.condition")
     after: Region = region(doc="one block, ended by scf.yield")
     outputs: VariadicResult = variadic_result()
+
+    region_words = ("do",)
+    names_arguments = True
+
+    def yielded(self, region: Region) -> tuple[Sequence[Value], str] | None:
+        return (self.operands, "the loop-carried values") if region is self.after else None
+
+    def print_short(self, printer: Printer) -> None:
+        pairs = zip(self.before.block.args, self.inits, strict=True)
+        shown = ", ".join(f"{printer.argument_name(a)} = {printer.value(v)}" for a, v in pairs)
+        types = printer.signature([v.type for v in self.inits], tuple(r.type for r in self.results))
+        printer.write(f"scf.while{f' ({shown})' if shown else ''} : {types}")
+
+    def print_end(self, printer: Printer) -> None:
+        printer.write(printer.attributes(self.attributes, prefix=" attributes "))
+
+    @classmethod
+    def parse_custom(cls, parser: Parser) -> CustomFormat:
+        location = parser.here(parser.pos)
+        given = parser.assignments() if parser.peek() == "(" else []
+        parser.expect(":", "before the types of scf.while")
+        at = parser.pos
+        signature = parser.function_type()
+        if len(signature.inputs) != len(given):
+            parser.fail(f"scf.while has {len(given)} arguments and {len(signature.inputs)} types of them", at)
+        inits = parser.resolve([value for _, value in given], signature.inputs)
+        types = zip(given, signature.inputs, strict=True)
+        arguments = [(name, place, type, UNKNOWN) for ((name, place), _), type in types]
+
+        def finish(regions: tuple[Region, ...]) -> Operation:
+            attributes = parser.dictionary() if parser.accept("attributes") else EMPTY_DICT
+            ended(regions[-1], location)
+            return create_unchecked(cls, inits, signature.results, attributes, regions, (), location)
+
+        return CustomFormat(finish, arguments, isolated=False, following=cls.region_words)
 
     @classmethod
     def build(
@@ -172,11 +219,11 @@ class WhileOp(Op, RegionBranch, LoopLike, name="scf.while", traits=(RecursiveEff
         """
         location = caller_location()
         carried = [v.type if isinstance(v, Value) else v.result.type for v in inits]
-        before_region, end = _filled(carried, before, lambda given: ConditionOp(*given), location)
+        before_region, end = filled(carried, before, lambda given: ConditionOp(*given), location)
         regions = [before_region]
-        with _or_discarded(regions):
+        with or_discarded(regions):
             passed = [v.type for v in end.values]
-            regions.append(_filled(passed, after, YieldOp, location)[0])
+            regions.append(filled(passed, after, YieldOp, location)[0])
             with at_location(location):
                 return cls(inits, before=before_region, after=regions[1], outputs=passed)
 
@@ -209,10 +256,10 @@ class WhileOp(Op, RegionBranch, LoopLike, name="scf.while", traits=(RecursiveEff
             if given != taken:
                 source = "its operands" if name == "before" else "its results"
                 raise VerifyError(
-                    f"the {name} region of scf.while takes {_shown(given)}, {source} are {_shown(taken)}", self
+                    f"the {name} region of scf.while takes {shown(given)}, {source} are {shown(taken)}", self
                 )
-        _verify_ending(self, self.before, "the before region of scf.while", ConditionOp)
-        _verify_ending(self, self.after, "the after region of scf.while", YieldOp)
+        verify_ending(self, self.before, "the before region of scf.while", ConditionOp)
+        verify_ending(self, self.after, "the after region of scf.while", YieldOp)
 
 
 class YieldOp(Op, name="scf.yield", traits=(Terminator,)):
@@ -223,26 +270,27 @@ class YieldOp(Op, name="scf.yield", traits=(Terminator,)):
     assembly_format = "attr-dict ($values^ `:` type($values))?"
 
     def verify_op(self) -> None:
-        parent, given = self.parent_op, tuple(v.type for v in self.operands)
-        if isinstance(parent, IfOp):
-            expected, what = tuple(r.type for r in parent.results), "the results of scf.if"
-        elif isinstance(parent, WhileOp) and _region_of(self) is parent.after:
-            expected, what = tuple(v.type for v in parent.operands), "the loop-carried values of scf.while"
-        elif parent is None:
+        parent = self.parent_op
+        if parent is None:
             return  # detached, or in a block that no operation holds yet
-        else:
+        region = _region_of(self)
+        found = parent.yielded(region) if isinstance(parent, Yielding) and region is not None else None
+        if found is None:
             raise VerifyError(
-                f"scf.yield ends a region of {parent.name}; it belongs into scf.if or the after region of scf.while",
+                f"scf.yield ends a region of {parent.name}; it belongs into scf.if or the after region of scf.while, "
+                "or another operation of scf with regions",
                 self,
             )
+        taken, what = found
+        given, expected = tuple(v.type for v in self.operands), tuple(v.type for v in taken)
         if given != expected:
-            raise VerifyError(f"scf.yield gives {_shown(given)}, {what} are {_shown(expected)}", self)
+            raise VerifyError(f"scf.yield gives {shown(given)}, {what} of {parent.name} are {shown(expected)}", self)
 
 
 class ConditionOp(Op, name="scf.condition", traits=(Terminator,)):
     """Ends the before region of `scf.while`: runs its after region with `values`, or gives them as its results."""
 
-    condition: Operand = operand(tensor_of_one_i1, doc="whether the loop goes on")
+    condition: Operand = operand(one_i1, doc="whether the loop goes on")
     values: VariadicOperand = variadic_operand()
 
     assembly_format = "`(` $condition implied-type($condition, i1) `)` attr-dict ($values^ `:` type($values))?"
@@ -258,11 +306,18 @@ class ConditionOp(Op, name="scf.condition", traits=(Terminator,)):
         given, expected = tuple(v.type for v in self.values), tuple(r.type for r in parent.results)
         if given != expected:
             raise VerifyError(
-                f"scf.condition gives {_shown(given)}, the results of scf.while are {_shown(expected)}", self
+                f"scf.condition gives {shown(given)}, the results of scf.while are {shown(expected)}", self
             )
 
 
-def _filled(
+def ended(body: Region, location: Location) -> None:
+    """Put an `scf.yield` of nothing at the end of a block without one, which MLIR leaves out."""
+    last = body.blocks[-1] if len(body) else body.append(Block())
+    if last.terminator is None:
+        last.append(YieldOp.create((), location=location))
+
+
+def filled(
     arg_types: Sequence[Type], fill: Callable[..., Any], end: Callable[[Any], EndT], location: Location
 ) -> tuple[Region, EndT]:
     """A region with one block, which `fill` fills, given the arguments; and the terminator made of what it returns."""
@@ -275,7 +330,7 @@ def _filled(
 
 
 @contextmanager
-def _or_discarded(regions: list[Region]) -> Generator[None]:
+def or_discarded(regions: list[Region]) -> Generator[None]:
     """Discard what the regions hold when the operation around them is not made."""
     try:
         yield
@@ -286,7 +341,7 @@ def _or_discarded(regions: list[Region]) -> Generator[None]:
         raise
 
 
-def _verify_ending(op: Operation, body: Region, what: str, kind: type[Operation]) -> None:
+def verify_ending(op: Operation, body: Region, what: str, kind: type[Operation]) -> None:
     last = body.block.last_op
     if last is not None and last.has_trait(Terminator) and not isinstance(last, kind):
         raise VerifyError(f"{what} ends in {last.name}, expected {kind.name}", op)
@@ -296,16 +351,8 @@ def _region_of(op: Operation) -> Region | None:
     return op.parent.parent if op.parent is not None else None
 
 
-def _shown(types: Sequence[Type]) -> str:
+def shown(types: Sequence[Type]) -> str:
     return f"({', '.join(map(str, types))})"
-
-
-if_ = IfOp
-while_ = WhileOp
-yield_ = YieldOp
-condition = ConditionOp
-
-DIALECT = Dialect("scf", [IfOp, WhileOp, YieldOp, ConditionOp])
 
 
 def condition_of(loop: WhileOp) -> ConditionOp:
