@@ -6,7 +6,7 @@ import gc
 import pickle
 
 import pytest
-from hypothesis import HealthCheck, assume, find, given, settings
+from hypothesis import HealthCheck, Phase, assume, find, given, settings
 from hypothesis import strategies as st
 
 from support import strategies as ir
@@ -25,7 +25,10 @@ from tx8ir.core import (
 from tx8ir.core.attrs.lexer import Source
 from tx8ir.core.text.attribute_parser import AttributeParser
 
-QUIET = settings(max_examples=1000, suppress_health_check=list(HealthCheck), database=None, deadline=None)
+QUIET = settings(
+    max_examples=1000, suppress_health_check=list(HealthCheck), database=None, deadline=None,
+    phases=[Phase.generate, Phase.shrink],  # nobody reads the explanation, which takes ten times as long
+)  # fmt: skip
 some_programs = ir.programs() | ir.programs(unregistered=True)
 
 

@@ -48,10 +48,9 @@ def test_fixed_cases_pass(op: str) -> None:
 
 @each_op
 def test_random_cases_pass(op: str) -> None:
-    for seed in (1, 2):
-        case = random_case(op, seed)
-        result = case.init_data(seed).compile()
-        assert result.check.passed, (str(case), result.check)
+    case = random_case(op, 1)
+    result = case.init_data(1).compile()
+    assert result.check.passed, (str(case), result.check)
 
 
 @pytest.mark.nightly

@@ -24,7 +24,13 @@ from tx8ir.testing.cases.mutation.templates import Template
 from tx8ir.testing.fuzzing.session import Session
 from tx8ir.testing.guidance.extraction import read_pass
 
-HARD = ("cancels_across_a_write", "casts_change_signs", "named_by_address", "does_not_end")
+HARD = (
+    "bias_broadcast_over_the_wrong_axis",
+    "cancels_across_a_write",
+    "casts_change_signs",
+    "named_by_address",
+    "does_not_end",
+)
 """Passes that are wrong about few programs, which need thousands; and two that take their time for each, which are
 found in `test_what_a_pass_may_not_do_besides_changing_answers`."""
 

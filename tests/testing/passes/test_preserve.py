@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, find, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 
 import tx8ir
 from tx8ir.core import Builder, Program, Value, VTensorType, f32
@@ -252,7 +252,10 @@ def test_the_script_of_a_counterexample_fails_in_the_same_way(tmp_path: Path) ->
     ids=lambda kind: kind.__name__,
 )
 def test_programs_have_every_feature_and_shrink(kind: type) -> None:
-    quick = settings(max_examples=500, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    quick = settings(
+        max_examples=500, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )  # fmt: skip
     has = find(
         tensor_programs(max_ops=8), lambda p: any(isinstance(op, kind) for op in p.module.walk()), settings=quick
     )

@@ -76,7 +76,7 @@ print(*draw_programs(tensor_programs(EVERYTHING, steps=[large_number]), 30))
 """
 
 
-@with_examples(50, 2000)
+@with_examples(25, 2000)
 @pytest.mark.parametrize("features", [WITH_SUMS, EVERYTHING, VALUES], ids=["sums", "everything", "values"])
 def test_programs_evaluate_on_all_inputs(features: Features, examples: int) -> None:
     for program in drawn(features, examples):

@@ -159,7 +159,7 @@ def test_a_thousand_choices_in_one_another_and_in_a_row() -> None:
     assert len(program.main.body) == 1
 
 
-@with_examples(30)
+@with_examples(16)
 @pytest.mark.parametrize("pipeline", [PASS, "straighten"])
 def test_generated_programs_keep_their_answers(pipeline: str, examples: int) -> None:
     features = attrs.evolve(EVERYTHING, elements=(f32, i32, i1))

@@ -237,7 +237,7 @@ def _graph(data: st.DataObject) -> tuple[Program, list[Operation]]:
     return program, ops
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(data=st.data(), pipeline=st.sampled_from([PASS, DOWN, BESIDE]))
 def test_fusions_are_convex_of_one_shape_and_a_second_run_finds_none(data: st.DataObject, pipeline: str) -> None:
     program, ops = _graph(data)
@@ -257,7 +257,7 @@ def test_fusions_are_convex_of_one_shape_and_a_second_run_finds_none(data: st.Da
     assert str(copy) == text
 
 
-@settings(max_examples=50)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_taken_apart_it_is_the_program_in_another_order(data: st.DataObject) -> None:
     program, _ = _graph(data)
