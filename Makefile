@@ -17,6 +17,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 BENCH_STAMP := $(VENV)/.stamp-bench
+DOCS_STAMP := $(VENV)/.stamp-docs
 WORKERS ?= 2
 PYTEST_ARGS ?=
 FUZZ_SEED ?= 0
@@ -42,6 +43,10 @@ $(STAMP): pyproject.toml constraints.txt
 
 $(BENCH_STAMP): $(STAMP)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,viz,bench]'
+	@touch $@
+
+$(DOCS_STAMP): $(STAMP)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev,viz,docs]'
 	@touch $@
 
 .PHONY: setup
@@ -116,7 +121,7 @@ fuzz-passes: $(STAMP)
 	PYTHONPATH=tests $(TEST_ENV) $(BIN)/python -W ignore -m support.shipped --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED)
 
 .PHONY: docs
-docs: $(STAMP)
+docs: $(DOCS_STAMP)
 	$(BIN)/python docs/build.py
 
 # Executes the notebooks of examples/notebooks and writes into them what their cells show.

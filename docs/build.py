@@ -1,111 +1,95 @@
-"""Writes the documentation as HTML into build/docs: the pages of docs/ and the reference pages made from docstrings.
+"""Builds the site: writes all pages into build/docs/pages; Zensical makes build/docs/site of them (`make docs`).
 
-Run by `make docs`. Links between pages are checked by tests/test_docs.py.
+A link or an anchor that leads nowhere is an error. `--pages-only` stops before Zensical, which the extra `docs` has.
 """
 
 from __future__ import annotations
 
-import html
-import importlib
-import inspect
-import re
+import argparse
 import shutil
+import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from markdown_it import MarkdownIt
+import yaml
 
-from tx8ir.core import Op
-from tx8ir.core.opdef.fields import MISSING
+import pages
 
-ROOT = Path(__file__).parent.parent
-DOCS = ROOT / "docs"
-OUT = ROOT / "build" / "docs"
-
-NAVIGATION = (
-    ("tx8ir", "index.html"),
-    ("Tutorial", "docs/tutorial/a-model-on-the-chip.html"),
-    ("How-to", "docs/how-to/index.html"),
-    ("Command line", "docs/reference/cli.html"),
-    ("Python", "docs/reference/python.html"),
-    ("Operations", "docs/reference/operations.html"),
-    ("Instructions", "docs/reference/instructions.html"),
-    ("Passes", "docs/reference/passes.html"),
-    ("Pipeline", "docs/explanation/pipeline.html"),
-)
-
-DIALECTS = ("builtin", "func", "pd", "tx8be", "tx8")
+CONFIGURATION = pages.DOCS / "mkdocs.yml"
+OUT = pages.ROOT / "build" / "docs"
 
 
-def build(out: Path = OUT) -> list[Path]:
-    """Writes the whole documentation into `out` and returns the pages written."""
-    shutil.rmtree(out, ignore_errors=True)
-    pages = {Path("index.html"): (ROOT / "README.md").read_text(encoding="utf-8")}
-    for name in ("CONTRIBUTING", "CHANGELOG"):
-        pages[Path(f"{name}.html")] = (ROOT / f"{name}.md").read_text(encoding="utf-8")
-    for source in sorted(DOCS.rglob("*.md")):
-        pages[source.relative_to(ROOT).with_suffix(".html")] = source.read_text(encoding="utf-8")
-    pages[Path("docs/reference/operations.html")] = "\n".join(operations())
-    renderer = MarkdownIt("commonmark").enable("table")
-    for path, text in pages.items():
-        target = out / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(page(path, renderer.render(text)), encoding="utf-8")
-    for name in ("flow.svg", "style.css"):
-        shutil.copy(DOCS / name, out / "docs" / name)
-    shutil.copytree(DOCS / "explorer", out / "docs" / "explorer")
-    for schema in (DOCS / "reference").glob("*.schema.json"):
-        shutil.copy(schema, out / "docs" / "reference" / schema.name)
-    return [out / path for path in pages]
+def write_pages(folder: Path) -> None:
+    """Writes every page and picture of the site into a folder, which is emptied first."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for file in sorted(pages.DOCS.rglob("*")):
+        path = file.relative_to(pages.DOCS)
+        if file.suffix == ".md":
+            _write(folder / path, pages.relinked(file.read_text(encoding="utf-8"), path.as_posix()))
+        elif file.suffix in (".svg", ".png", ".css", ".json"):
+            _write(folder / path, file.read_bytes())
+    for path, make in pages.generated().items():
+        _write(folder / path, pages.relinked(make(), path))
 
 
-def page(path: Path, body: str) -> str:
-    """A whole HTML page around a rendered body; links to .md files become links to the pages made of them."""
-    up = "../" * (len(path.parts) - 1)
-    links = "".join(f'<a href="{up}{target}">{title}</a>' for title, target in NAVIGATION)
-    body = re.sub(r'href="(?!\w+:)([^"#]*?)(?:README)?\.md(#[^"]*)?"', r'href="\1.html\2"', body)
-    title = html.escape(re.sub(r"<.*?>", "", body.partition("</h1>")[0]).strip() or "tx8ir")
-    return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{title}</title>\n'
-        f'<meta name="viewport" content="width=device-width">\n<link rel="stylesheet" href="{up}docs/style.css">\n'
-        "</head>\n<body>\n"
-        f"<nav>{links}</nav>\n{body}\n</body>\n</html>\n"
-    )
+def _write(path: Path, content: str | bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def operations() -> Iterator[str]:
-    """The Markdown page that lists every operation of every dialect, from its class."""
-    yield "# Operations\n\nBy dialect, made from the classes that define them.\n"
-    for name in DIALECTS:
-        package = importlib.import_module(f"tx8ir.dialects.{name}")
-        yield f"## `{name}`\n\n{inspect.getdoc(package) or ''}\n"
-        for _, op in sorted(package.DIALECT.ops.items()):
-            yield from operation(op)
+def configuration() -> dict[str, Any]:
+    """The configuration with the folders of a build, relative to `OUT`, and with all pages in its navigation."""
+    found: dict[str, Any] = yaml.safe_load(CONFIGURATION.read_text(encoding="utf-8"))
+    found["docs_dir"], found["site_dir"] = "pages", "site"
+    found["nav"] = expanded(found["nav"])
+    for plugin in found["plugins"]:
+        if isinstance(plugin, dict) and "mkdocstrings" in plugin:
+            python = plugin["mkdocstrings"]["handlers"]["python"]
+            python["paths"] = [str(pages.ROOT / "src")]
+            python["options"]["extensions"] = [str(pages.ROOT / path) for path in python["options"]["extensions"]]
+    return found
 
 
-def operation(op: type[Op]) -> Iterator[str]:
-    """One operation: its text name, its documentation, and a table of its fields."""
-    yield f"### `{op.name}`\n\n{inspect.cleandoc(op.__doc__ or '')}\n"
-    definition = op.definition
-    rows: list[str] = []
-    for kind, fields in (
-        ("operand", definition.operands),
-        ("attribute", definition.attributes),
-        ("region", definition.regions),
-        ("result", definition.results),
-    ):
-        for field in fields:
-            default = getattr(field, "default", MISSING)
-            spelled = field.name if default is MISSING else f"{field.name} = {getattr(default, 'value', default)!r}"
-            rows.append(f"| {kind} | `{spelled}` | {field.doc.replace('|', chr(92) + '|')} |")
-    if rows:
-        yield "| | name, default | |\n|---|---|---|\n" + "\n".join(rows) + "\n"
-    traits = sorted(trait.__name__ for trait in op.info.traits)
-    if traits:
-        yield f"Traits: {', '.join(traits)}\n"
+def expanded(nav: list[Any]) -> list[Any]:
+    """A navigation in which `folder/` stands no more for the generated pages of that folder, but they do themselves."""
+    generated = list(pages.generated())
+    found: list[Any] = []
+    for entry in nav:
+        if isinstance(entry, dict):
+            found += [{title: expanded(below) if isinstance(below, list) else below} for title, below in entry.items()]
+        elif entry.endswith("/"):
+            found += [path for path in generated if path.startswith(entry) and not path.endswith("/index.md")]
+        else:
+            found.append(entry)
+    return found
+
+
+def main() -> int:
+    """Builds into build/docs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pages-only", action="store_true")
+    arguments = parser.parse_args()
+    write_pages(OUT / "pages")
+    (OUT / "mkdocs.yml").write_text(yaml.safe_dump(configuration(), sort_keys=False), encoding="utf-8")
+    if arguments.pages_only:
+        return 0
+    shutil.rmtree(OUT / "site", ignore_errors=True)
+    command = [
+        sys.executable,
+        "-m",
+        "zensical",
+        "build",
+        "--clean",
+        "--strict",
+        "--config-file",
+        str(OUT / "mkdocs.yml"),
+    ]
+    status = subprocess.run(command).returncode
+    if status == 0:
+        print(f"start at {OUT / 'site' / 'index.html'}")
+    return status
 
 
 if __name__ == "__main__":
-    out = Path(sys.argv[1]) if len(sys.argv) > 1 else OUT
-    print(f"{len(build(out))} pages; start at {out / 'index.html'}")
+    sys.exit(main())

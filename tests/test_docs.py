@@ -82,16 +82,6 @@ def test_the_example_runs(example: Path, room: Path) -> None:
     assert alone(run_script, str(example)), "an example shows something"
 
 
-def test_make_docs_builds_every_page(tmp_path: Path) -> None:
-    ran = subprocess.run([sys.executable, ROOT / "docs" / "build.py", tmp_path], capture_output=True, text=True)
-    assert ran.returncode == 0, ran.stderr
-    for source in PAGES:
-        name = Path("index.html") if source.stem == "README" else source.relative_to(ROOT).with_suffix(".html")
-        assert (tmp_path / name).is_file()
-    operations = (tmp_path / "docs" / "reference" / "operations.html").read_text(encoding="utf-8")
-    assert all(f"<code>{name}</code>" in operations for name in ("pd.conv2d", "tx8be.Gemm", "tx8.rdma"))
-
-
 def test_the_table_of_passes_is_current(request: pytest.FixtureRequest) -> None:
     """In a process of its own: other tests register passes."""
     arguments = [] if request.config.getoption("--update-golden") else ["--check"]

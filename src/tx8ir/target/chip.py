@@ -33,7 +33,7 @@ CYCLES_PER_SECOND = 1_000_000_000
 
 
 class Engine(enum.StrEnum):
-    """The five engines of a tile's neural core and its DTE; each runs its own queue in order [S][P]."""
+    """The five engines of a tile's neural core and its DTE; each runs its own queue in order [S, P]."""
 
     CT = "CT"
     """CGRA vector unit."""
@@ -52,7 +52,7 @@ class Engine(enum.StrEnum):
 
 
 class Family(enum.IntEnum):
-    """Instruction families; the values are the hardware's codes [S][P]."""
+    """Instruction families; the values are the hardware's codes [S, P]."""
 
     CGRA = 0
     NEUR = 1
@@ -120,7 +120,7 @@ class Profile:
     dma_startup_cycles: int = 500
     """[D]"""
     ddr_bytes_per_cycle: float = 200.0
-    """Of the whole chip, shared by its tiles: 200 GB/s [S][P]."""
+    """Of the whole chip, shared by its tiles: 200 GB/s [S, P]."""
     ddr_bank_cycles: int = 20
     """More for a transfer that starts inside a DDR bank [S]; the number is [D]."""
     dte_bytes_per_cycle: int = 128
@@ -173,7 +173,7 @@ class Target:
 
     name: str = "tx8"
     grid: tuple[int, int] = (4, 4)
-    """Tiles in x and y, a mesh; tile (x, y) has id `grid[1] * x + y` [S][P]."""
+    """Tiles in x and y, a mesh; tile (x, y) has id `grid[1] * x + y` [S, P]."""
     spm_bytes: int = 3 * _MIB
     """Scratchpad of one tile, from address 0 [P]."""
     spm_allocatable: tuple[int, int] = (0x10000, 0x2F0000)
@@ -185,13 +185,13 @@ class Target:
     spm_alignment: int = 256
     """Natural alignment of a tensor and of a batch element [P]."""
     ddr_base: int = 0x2_8000_0000
-    """[S][P]"""
+    """[S, P]"""
     ddr_bytes: int = 64 * _GIB
-    """[S][P]"""
+    """[S, P]"""
     ddr_bank: int = 4096
-    """[S][P]"""
+    """[S, P]"""
     dma_levels: int = 3
-    """(stride, iteration) pairs of an RDMA or WDMA descriptor's DDR side [S][P]."""
+    """(stride, iteration) pairs of an RDMA or WDMA descriptor's DDR side [S, P]."""
     tdma_levels: int = 3
     """(stride, iteration) pairs of a TDMA descriptor, on either side [P]."""
     dte_message_bytes: int = 8 * _MIB

@@ -142,7 +142,7 @@ class Format:
 
     @property
     def block(self) -> int:
-        """Channels of one block of a Cx or NCx layout: 128 for 1-byte formats, else 64 [S][P].
+        """Channels of one block of a Cx or NCx layout: 128 for 1-byte formats, else 64 [S, P].
 
         Raises ValueError for a packed format, which has no blocked layout.
         """

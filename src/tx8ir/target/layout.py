@@ -10,7 +10,7 @@ A layout sees a tensor of any rank as (N, HW, C): a batch, the positions of one 
     1 <= r <= B/2   Cx = q,      C0 = r rounded up to 4, 8, 16, 32 (, 64 for 1-byte formats)
     r >  B/2        Cx = q + 1,  C0 = 0
 
-Each batch element of a blocked layout starts at a multiple of 256 bytes [S][P]. `Tensor` and `Cx` have one batch
+Each batch element of a blocked layout starts at a multiple of 256 bytes [S, P]. `Tensor` and `Cx` have one batch
 (N = 1, every axis but the last is in HW); for `NTensor` and `NCx` axis 0 is the batch, unless the rank is 1.
 Packed formats (i1, i4, ui4) are dense only, the first element in the low bits of its byte.
 
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 BATCH_ALIGNMENT = 256
-"""Bytes to which each batch element of a blocked layout is aligned: 2048 bits [S][P]."""
+"""Bytes to which each batch element of a blocked layout is aligned: 2048 bits [S, P]."""
 
 _SMALLEST_TAIL = 4  # the least C0 [S]
 

@@ -46,8 +46,10 @@ _STYLE: Final = """
 background:var(--bg);color:var(--fg);border:1px solid var(--line);border-radius:6px;padding:6px 10px;overflow-x:auto;
 font:12.5px/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;text-align:left}
 @media (prefers-color-scheme:dark){.tx8ir{DARK}}
-[data-jp-theme-light="true"] .tx8ir,body.vscode-light .tx8ir,[data-theme="light"] .tx8ir{LIGHT}
-[data-jp-theme-light="false"] .tx8ir,body.vscode-dark .tx8ir,[data-theme="dark"] .tx8ir{DARK}
+[data-jp-theme-light="true"] .tx8ir,body.vscode-light .tx8ir,[data-theme="light"] .tx8ir,
+[data-md-color-scheme="default"] .tx8ir{LIGHT}
+[data-jp-theme-light="false"] .tx8ir,body.vscode-dark .tx8ir,[data-theme="dark"] .tx8ir,
+[data-md-color-scheme="slate"] .tx8ir{DARK}
 .tx8ir .tx8ir-head{color:var(--dim);font-family:system-ui,sans-serif;padding-bottom:4px}
 .tx8ir div.l,.tx8ir summary{white-space:pre;margin:0;padding:0 0 0 1.2em;text-indent:0}
 .tx8ir summary{cursor:pointer;list-style:none;position:relative}

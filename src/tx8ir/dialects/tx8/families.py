@@ -1,4 +1,4 @@
-"""The instruction families of the hardware and their names [S][P], and the operation that each is here, as data."""
+"""The instruction families of the hardware and their names [S, P], and the operation that each is here, as data."""
 
 from __future__ import annotations
 
