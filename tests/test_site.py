@@ -83,7 +83,9 @@ def links(path: str) -> Iterator[str]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     listed = list(in_navigation(build().configuration()["nav"]))
-    assert sorted(listed) == sorted(site())
+    assert sorted(set(site()) - set(listed)) == [], "pages that the navigation in docs/mkdocs.yml does not have"
+    assert sorted(set(listed) - set(site())) == [], "there are no such pages"
+    assert len(listed) == len(set(listed))
 
 
 def test_a_page_begins_with_its_title() -> None:
