@@ -20,7 +20,7 @@ from .draft import Draft
 
 _DEPTH = 2
 _LISTS = frozenset({"builtin.get_combine_parameter", "builtin.set_combine_parameter"})
-_MEETINGS = 0.25
+_MEETINGS = 0.35
 """How many accesses are of one place under two names."""
 _ACCESSES = ("read",) * 3 + ("write",) * 3 + ("copy", "view", "view", "name")
 
@@ -132,6 +132,7 @@ class _Accesses:
         a loop or a function, or nothing is written after all.
         """
         draft, rng = self.draft, self.rng
+        given: list[Value] = []  # to a function besides the other name
         variables = self.mutable()
         if variables and (not scope.stored or draft.perhaps()):
             name = rng.choice(variables)
@@ -147,6 +148,7 @@ class _Accesses:
         else:
             names = [v for v in scope.stored if v.type is scope.stored[0].type]
             one = rng.choice(names if draft.perhaps(0.7) else scope.stored)
+            given.append(one)
 
             def first(how: str) -> None:
                 self.storage(scope, one, how)
@@ -163,11 +165,11 @@ class _Accesses:
         second = other() if draft.perhaps(0.6) else None
         first(rng.choice(("read", "write", "write")))
         second = other() if second is None else second
-        how = "plain" if not self.regions or scope.depth >= _DEPTH or draft.perhaps() else rng.choice(self.regions)
+        how = "plain" if not self.regions or scope.depth >= _DEPTH or draft.perhaps(0.35) else rng.choice(self.regions)
         if how == "plain":
             self.storage(scope, second, "write" if draft.perhaps(0.85) else "read")
         elif how == "call":
-            self.call(scope, [second])
+            self.call(scope, [second, *given] if draft.perhaps() else [second])
         else:
             self.region(_Scope(list(scope.values), [second], scope.kept, scope.depth), how)
         first("read")
