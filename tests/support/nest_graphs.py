@@ -190,8 +190,7 @@ class Campaign:
         chosen = None
         for number in rng.permutation(len(found))[:40]:
             strategy = found[int(number)]
-            options = sharings(body, strategy)
-            along = options[int(rng.integers(len(options)))]
+            along = tuple(options[int(rng.integers(len(options)))] for options in sharings(body, strategy))
             choice = Choice(strategy, int(rng.integers(1, 4)), int(rng.integers(1, 3)), along)
             try:
                 plan = Plan.of(body, choice)

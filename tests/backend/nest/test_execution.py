@@ -46,7 +46,7 @@ def any_choice(data: st.DataObject, body: NestBody) -> Choice:
         strategy,
         data.draw(st.integers(1, 3), label="load buffers"),
         data.draw(st.integers(1, 2), label="store buffers"),
-        data.draw(st.sampled_from(sharings(body, strategy)), label="along"),
+        tuple(data.draw(st.sampled_from(options), label="along") for options in sharings(body, strategy)),
     )
 
 

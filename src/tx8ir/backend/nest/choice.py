@@ -54,6 +54,7 @@ class Nest:
         levels: of more than one trip, outermost first; of passes, before the innermost loop.
         parts: what each used tile has of the space, by coordinates.
         known: the slices that were asked for.
+        storers: the tiles that were asked for of stored values.
     """
 
     body: NestBody
@@ -62,6 +63,7 @@ class Nest:
     loops: tuple[Loop, ...]
     parts: dict[tuple[int, int], Box]
     known: dict[tuple[tuple[int, int], tuple[int, ...]], GroupSlices] = attrs.field(factory=dict[Any, GroupSlices])
+    storers: dict[Value, tuple[tuple[int, int], ...]] = attrs.field(factory=dict[Value, Any])
 
     @staticmethod
     def of(body: NestBody, choice: Choice) -> Nest:
@@ -114,6 +116,12 @@ class Nest:
 
     def storing(self, value: Value) -> tuple[tuple[int, int], ...]:
         """The tiles that store a value: of those that have the same slice, the first one."""
+        found = self.storers.get(value)
+        if found is None:
+            found = self.storers[value] = self._storing(value)
+        return found
+
+    def _storing(self, value: Value) -> tuple[tuple[int, int], ...]:
         axes, strategy = self.body.space.depends_on(value), self.choice.strategy
 
         def is_first(cuts: Sequence[Cut], coordinate: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 import attrs
 
@@ -56,6 +57,9 @@ class Pricer:
         self.body = body
         self.target = body.target
         self.kernels = Kernels(body)
+        self._nest: object = None
+        self._actions_of: dict[Hashable, Action] = {}
+        """Of the nest at hand, whatever its loads share."""
         self._sizes: dict[tuple[Operation, tuple[int, ...]], tuple[tuple[int, ...], bool]] = {}
 
     def cycles(self, plan: Plan) -> int:
@@ -169,9 +173,16 @@ class Pricer:
         return Action("send", (), self._owner(plan, stage), use, stage.subject, stage.along, cycles)
 
     def _compute(self, plan: Plan, slot: Slot) -> Action:
-        work = self._work(plan, slot)
+        if self._nest is not plan.nest.known:
+            self._nest, self._actions_of = plan.nest.known, {}
         op = slot.stage.subject
-        return Action("compute", tuple(self._instruction(plan, slot, op, one) for one in work.works))
+        key = (op, slot.phase, slot.stage.depth, slot.at, plan.buffering.counts)
+        found = self._actions_of.get(key)
+        if found is None:
+            work = self._work(plan, slot)
+            found = Action("compute", tuple(self._instruction(plan, slot, op, one) for one in work.works))
+            self._actions_of[key] = found
+        return found
 
     def _work(self, plan: Plan, slot: Slot) -> KernelWork:
         form = form_of(self.body, slot.stage.subject, self.slices(plan, slot))

@@ -2,8 +2,8 @@
 
 Cuts over the mesh, cuts in time and the order of the loops are listed; an estimate in closed form, of the bytes that
 DDR passes and the cycles of the engines, ranks them, and those that promise most are priced with their ways of sharing
-loads and numbers of buffers. The search ends where the estimate alone is worse than the best price, or where
-`PATIENCE` strategies in turn were no better.
+loads and numbers of buffers. The search ends where the estimate alone is worse than the best price by `SLACK`, or
+where `PATIENCE` strategies in turn were no better.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tx8ir.backend.graph import format_of, shape_of
 from tx8ir.backend.nest.body import CONTRACTIONS, NestBody
 from tx8ir.backend.nest.choice import Choice, Nest
 from tx8ir.backend.nest.kernels import form_of
-from tx8ir.backend.nest.price import Plan, Pricer, Unfit
+from tx8ir.backend.nest.price import Plan, Pricer
 from tx8ir.backend.nest.spm import SpmPlan, plan_spm, spm_need
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.core import Value
@@ -33,6 +33,8 @@ PATIENCE = 24
 """Strategies that are priced without finding a better one before the search ends."""
 HOPELESS = 1.3
 """A strategy whose first price is so many times the best one is left."""
+SLACK = 1.1
+"""By how much an estimate may be above the best price: sharing and overlap may save what it counts."""
 SHORTEST = 500
 """Cycles that a step takes at least, about: the start-up of a transfer."""
 BUFFERS = ((2, 2), (3, 2), (4, 2), (2, 1), (4, 1), (1, 1))
@@ -91,7 +93,7 @@ class _Search:
         best: Found | None = None
         since = 0
         for estimate in estimates:
-            if since >= PATIENCE or (best is not None and estimate.cycles >= best.cycles):
+            if since >= PATIENCE or (best is not None and estimate.cycles >= SLACK * best.cycles):
                 break
             before = self.priced
             found = self._best(estimate.strategy, math.inf if best is None else best.cycles)
@@ -203,7 +205,7 @@ class _Search:
         part, trips = self._step(strategy)
         slices = self.body.needs(part)
         rate, startup = self.target.profile.ddr_bytes_per_cycle, cost.dma_startup(self.target, 0)
-        room, moved, first, last, issued = 0, 0.0, 0.0, 0.0, 0
+        room, moved, first, last, issued, loading, storing = 0, 0.0, 0.0, 0.0, 0, 0.0, 0
         tiles = strategy.columns * strategy.rows
         again = any(self._is_again(c.axis) for c in strategy.time)
         for load in self.body.loads:
@@ -212,12 +214,14 @@ class _Search:
             room += size
             moved += size * visits * owners
             first = max(first, size * owners / rate)
+            loading += visits * startup * owners / tiles
             issued += visits * (2 if owners < tiles else 1)  # shared: two of arm and wait, or of load and send
         for store in self.body.stores:
             size, count, owners = self._transfer(strategy, store.x, slices.held[store.x], trips)
             room += size
             moved += size * count * owners
             last = max(last, size * owners / rate)
+            storing += count * startup
             issued += count
         if room > self.target.spm_allocatable_bytes:
             return None
@@ -229,9 +233,8 @@ class _Search:
             axes = frozenset(axis for found in self.space.op_dependence[number] for axis in found)
             runs = math.prod(count for axis, count in trips.items() if axis in axes)
             ne, ct, issued = ne + own[0] * runs, ct + own[1] * runs, issued + runs
-        head = startup + first
-        busy = max(ne, ct, cost.issue(self.target, issued))
-        return _Estimate(max(moved / rate, head + busy + last) + startup, strategy)
+        busy = max(first + max(ne, ct), first + cost.issue(self.target, issued), loading - startup, storing - startup)
+        return _Estimate(max(moved / rate, startup + busy + last) + startup, strategy)
 
     def _step(self, strategy: Strategy) -> tuple[Box, dict[int, int]]:
         """The part of the space that the first step of the first tile has, and the trips of each loop by its axis."""
@@ -292,45 +295,78 @@ class _Search:
             return None
         best: tuple[Plan, int] | None = None
         options, tried = sharings(self.body, strategy), set[object]()
+        needs: dict[tuple[int, ...], int] = {}
+        along: tuple[str, ...] | None = None
         for loads, stores in BUFFERS:
-            for along in options:
-                priced = self._price(Choice(strategy, loads, stores, along), nest, tried)
+            for first in _starts(options) if along is None else (along,):
+                priced = self._price(Choice(strategy, loads, stores, first), nest, tried, needs)
                 if priced is not None and (best is None or priced[1] < best[1]):
                     best = priced
-            if best is not None:
+            if best is not None and along is None:
                 if best[1] > HOPELESS * limit:
                     return None
-                options = [best[0].nest.choice.along]
+                best = self._shared(best, options, nest, tried, needs)
+                along = best[0].nest.choice.along
         if best is None or best[1] >= limit:
             return None
         try:
             return Found(best[0], plan_spm(best[0], self.pricer.kernels), best[1], 0, 0)
-        except Unfit:
+        except CutError:
             return None
 
-    def _price(self, choice: Choice, nest: Nest, tried: set[object]) -> tuple[Plan, int] | None:
+    def _shared(
+        self,
+        best: tuple[Plan, int],
+        options: Sequence[Sequence[str]],
+        nest: Nest,
+        tried: set[object],
+        needs: dict[tuple[int, ...], int],
+    ) -> tuple[Plan, int]:
+        """The plan with each load shared as is best with what the others do."""
+        for number, directions in enumerate(options):
+            for direction in directions[1:]:
+                choice = best[0].nest.choice
+                along = (*choice.along[:number], direction, *choice.along[number + 1 :])
+                priced = self._price(attrs.evolve(choice, along=along), nest, tried, needs)
+                if priced is not None and priced[1] < best[1]:
+                    best = priced
+        return best
+
+    def _price(
+        self, choice: Choice, nest: Nest, tried: set[object], needs: dict[tuple[int, ...], int]
+    ) -> tuple[Plan, int] | None:
         """The plan of a choice and its price; None where it does not fit, or is another one's."""
         try:
             plan = Plan.of(self.body, choice, nest)
-            key = (plan.buffering.counts, choice.along)
-            if key in tried or spm_need(plan, self.pricer.kernels) > self.target.spm_allocatable_bytes:
+            counts = plan.buffering.counts
+            if (counts, choice.along) in tried:
                 return None
-            tried.add(key)
+            tried.add((counts, choice.along))
+            if counts not in needs:  # whatever the loads share
+                needs[counts] = spm_need(plan, self.pricer.kernels)
+            if needs[counts] > self.target.spm_allocatable_bytes:
+                return None
             self.priced += 1
             return plan, self.pricer.cycles(plan)
         except CutError:
             return None
 
 
-def sharings(body: NestBody, strategy: Strategy) -> list[tuple[str, ...]]:
-    """For each load a direction along which tiles read the same of it, or none: all combinations."""
+def sharings(body: NestBody, strategy: Strategy) -> list[list[str]]:
+    """For each load the directions along which tiles read the same of it, most tiles first; the last one is none."""
     options: list[list[str]] = []
     for load in body.loads:
         axes = body.space.depends_on(load.y)
         x = strategy.columns > 1 and not any(c.axis in axes and c.parts > 1 for c in strategy.x)
         y = strategy.rows > 1 and not any(c.axis in axes and c.parts > 1 for c in strategy.y)
-        options.append([*(["x"] if x else []), *(["y"] if y else []), ""])
-    return list(itertools.product(*options))
+        options.append([*(["xy"] if x and y else []), *(["x"] if x else []), *(["y"] if y else []), ""])
+    return options
+
+
+def _starts(options: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    """Ways of sharing from which better ones are found: one direction, as many tiles as can be, and none."""
+    one = tuple(next((d for d in directions if len(d) == 1), "") for directions in options)
+    return list(dict.fromkeys([one, *(tuple(directions[i] for directions in options) for i in (0, -1))]))
 
 
 def _trips(axis: Axis) -> list[int]:
