@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -40,6 +41,22 @@ def test_each_is_found_by_its_name_and_its_aliases() -> None:
         assert find_pass(alias) is all_passes()[name]
     for name in shipped.PIPELINES_IN:
         assert PassManager.parse(name).passes
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="each module is imported in a process of its own, made by fork")
+def test_each_module_can_be_the_first_that_is_imported() -> None:
+    code = f"""
+import importlib, os, tx8ir.passes, tx8ir.dialects.pd, tx8ir.interpreter
+for place in {sorted({place.partition(":")[0] for place in shipped.PASSES.values()})!r}:
+    child = os.fork()
+    if not child:
+        importlib.import_module("tx8ir." + place)
+        os._exit(0)
+    assert not os.waitpid(child, 0)[1], place
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 @pytest.mark.parametrize(("name", "kind"), [("lower-to-tx8be", "pass"), ("licm", "pass"), ("prepare", "pipeline")])
