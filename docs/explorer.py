@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 DOCS = Path(__file__).parent
-SHOWN = ("overview", "ir", "timeline", "spm", "dark")
+SHOWN = ("overview", "ir", "timeline", "spm", "groups", "dark")
 """The views that the pages show."""
 
 if __name__ == "__main__":

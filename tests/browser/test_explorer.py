@@ -197,6 +197,16 @@ def test_the_tooltip_of_memory_names_the_value(gpt2: Page) -> None:
     assert "written by" in text
 
 
+def test_a_group_shows_what_was_tried_for_it_and_what_was_chosen(gpt2: Page) -> None:
+    gpt2.run("explorer.showTab('groups')")
+    gpt2.settle()
+    group = gpt2.run("return explorer.store.data.groups.find((g) => g.candidates.length > 1)")
+    gpt2.click(f"tr[data-group='{group['id']}'] td")
+    rows = gpt2.run("return [...document.querySelectorAll('.tried tbody tr')].map((r) => [r.className, r.textContent])")
+    assert [row[0] for row in rows] == ["chosen" if c["chosen"] else "" for c in group["candidates"]]
+    assert all(c["description"] in row[1] for row, c in zip(rows, group["candidates"], strict=True))
+
+
 def test_ten_thousand_operations_and_a_hundred_thousand_executions(chromium: Page, tmp_path: Path) -> None:
     path = tmp_path / "large.html"
     path.write_text(render(json.dumps(large(10_000, 100_000)), "large"), encoding="utf-8")

@@ -135,6 +135,40 @@ def test_layers_come_from_the_names_of_parameters(block: ExplorerData) -> None:
         assert block.scopes[scope.parent].path in scope.path
 
 
+def test_groups_know_what_the_search_tried_and_what_it_chose(block: ExplorerData) -> None:
+    searched = [group for group in block.groups if group.candidates]
+    assert len(searched) > 10
+    for group in searched:
+        (chosen,) = [c for c in group.candidates if c.chosen]
+        same = [c for c in group.candidates if c.search == chosen.search]
+        assert chosen is same[0]
+        assert [c.cycles for c in same] == sorted(c.cycles for c in same)
+        assert len(same) <= 16
+        assert group.priced >= len(group.candidates)
+        assert group.facts["sharding"] in chosen.description
+
+
+def test_a_group_with_loops_says_which_and_at_what_price() -> None:
+    size = "1024x1024xf32"
+    data = explore(
+        tx8ir.parse(f"""
+        module {{
+          func.func @main(%x: !pd.vtensor<{size}>, %w: !pd.vtensor<{size}>) -> !pd.vtensor<{size}> {{
+            %0 = "pd.matmul"(%x, %w) : (!pd.vtensor<{size}>, !pd.vtensor<{size}>) -> !pd.vtensor<{size}>
+            return %0 : !pd.vtensor<{size}>
+          }}
+        }}
+        """)
+    ).data
+    (group,) = data.groups
+    (chosen,) = [c for c in group.candidates if c.chosen]
+    assert (chosen.search, group.facts["strategy"]) == ("with loops", chosen.description)
+    assert "loops: " in chosen.description
+    assert group.priced > len(group.candidates) > 1
+    assert group.ops == ("Gemm",)
+    assert data.run.cycles == pytest.approx(chosen.cycles, rel=0.05)
+
+
 def test_the_json_fits_its_schema_and_reads_back(small: Exploration) -> None:
     schema = json_schema(ExplorerData)
     value: Any = json.loads(small.json())

@@ -47,6 +47,7 @@ def pictures(page: Page, folder: Path, name: str, views: Collection[str] = VIEWS
         "const {passes} = explorer.store.data;"
         "explorer.store.setStage(passes.findIndex((p) => p.changed && p.rewrites.length && p.name !== 'convert-dtype'))"
     )
+    most_tried = "[...explorer.store.data.groups].sort((a, b) => b.priced - a.priced)[0].id"
     steps = {
         "overview": ("", ""),
         "graph": ("", "panel-graph"),
@@ -58,7 +59,7 @@ def pictures(page: Page, folder: Path, name: str, views: Collection[str] = VIEWS
         ),
         "spm": ("explorer.store.setColourBy('group'); explorer.showTab('spm')", "panel-middle"),
         "ddr": ("explorer.showTab('ddr')", "panel-middle"),
-        "groups": ("explorer.showTab('groups')", "panel-middle"),
+        "groups": (f"explorer.showTab('groups'); explorer.views.groups.open({most_tried})", "panel-middle"),
         "roofline": ("explorer.showTab('roofline')", "panel-middle"),
         "tables": ("explorer.showTab('tables')", "panel-middle"),
         "dark": (

@@ -61,14 +61,15 @@ def large(operations: int, events: int) -> dict[str, Any]:
         "trips": [0] * events,
     }
     return {
-        "format": 1, "title": "large", "scopes": scopes, "source": source, "names": ["generate-tx8"],
+        "format": 2, "title": "large", "scopes": scopes, "source": source, "names": ["generate-tx8"],
         "machine": {"name": "tx8", "tiles": 16, "columns": 4, "spm_low": 0x10000, "spm_high": 0x2F0000,
                     "spm_bytes": 0x300000},
         "lines": lines, "ops": ops, "texts": texts,
         "passes": [{"name": "generate-tx8", "text": "generate-tx8", "doc": "Generates.", "seconds": 1.0, "after": 1,
                     "changed": True, "statistics": {}, "rewrites": [], "misses": []}],
         "groups": [{"id": n, "op": n, "ops": [kinds[n % 5]], "sources": [n], "facts": {"sharding": "1 × 16"},
-                    "spm_bytes": 4096, "tiles": 16, "template": -1, "candidates": []} for n in range(operations)],
+                    "spm_bytes": 4096, "tiles": 16, "template": -1, "candidates": [], "priced": 0}
+                   for n in range(operations)],
         "run": {
             "cycles": max(columns["end"]), "cycles_per_second": 10**9, "engines": list(_ENGINES),
             "causes": ["", "RAW", "barrier"], "tile_sets": [list(range(16)), list(range(4)), [5], [6, 7]],

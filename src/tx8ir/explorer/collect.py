@@ -16,7 +16,7 @@ from tx8ir.sim import SimReport, time_program
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Target
 
-from .groups import read_groups
+from .groups import Searches, read_groups
 from .machine import read_machine, read_run
 from .model import FORMAT, ExplorerData, Group, Scope, SourceOp, TableData
 from .recorder import Recorder, number_operations
@@ -26,12 +26,21 @@ from .scopes import assign_scopes
 class _Watch(Recorder):
     """Keeps the groups too, as the last stage that has them left them."""
 
-    groups: tuple[Group, ...] = ()
+    def __init__(self) -> None:
+        super().__init__()
+        self.groups: tuple[Group, ...] = ()
+        self._searches = Searches()
+
+    def before_pass(self, run: PassRun) -> None:
+        super().before_pass(run)
+        self._searches.before_pass(run)
 
     def after_pass(self, run: PassRun) -> None:
         super().after_pass(run)
+        self._searches.after_pass(run)
         if not run.path:
-            self.groups = read_groups(run.program, self.number, self.sources) or self.groups
+            found = read_groups(run.program, self.number, self.sources, self._searches.tried)
+            self.groups = found or self.groups
 
 
 def collect(

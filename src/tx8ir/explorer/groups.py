@@ -1,27 +1,107 @@
-"""What the compiler decided about groups, read from the backend graph: all that the explorer knows of the search.
+"""What the compiler decided about groups: all that the explorer knows of the searches.
 
-The facts are words and text, so that another search changes this module alone. What was tried besides the choice is
-not in the graph yet: `candidates` stays empty.
+The decisions are read from the backend graph. What was tried besides them is read from what the searches remember while
+their passes run (`SearchMemory`, `Solutions`). Both are words and text, so that another search changes this module
+alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Final
 
-from tx8ir.backend.graph import CompileError, region_tiles
+import attrs
+
+from tx8ir.backend.graph import CompileError, region_tiles, schedule_of
+from tx8ir.backend.nest.schedule_groups import ScheduleGroups
+from tx8ir.backend.nest.solutions import Solutions
 from tx8ir.backend.schedule.annotations import read_spm_bytes
+from tx8ir.backend.search.estimate import Candidate as PricedTiling
+from tx8ir.backend.search.problem import SearchMemory, problem_key
+from tx8ir.backend.search.shard_and_split import ShardAndSplit
 from tx8ir.core import Operation, Program
 from tx8ir.dialects import tx8, tx8be
+from tx8ir.passes import PassRun
 from tx8ir.target.chip import Target
 
-from .model import Group
+from .model import Candidate, Group
 
-_NO_WORK = (tx8be.LoadVarOp, tx8be.LoadConstOp, tx8be.StoreVarOp, tx8be.ReturnOp, tx8be.NoneOp)
+_NO_WORK = (tx8be.LoadVarOp, tx8be.LoadConstOp, tx8be.StoreVarOp, tx8be.ReturnOp, tx8be.NoneOp, tx8be.ScheduleOp)
 _TAGS = {0: "searched", 1: "split over N, H and T", 2: "an alias in DDR, no code"}
 
 
+_LOOPS: Final = "with loops"
+_TILES: Final = "without loops"
+
+
+@attrs.frozen
+class Tried:
+    """What the searches tried for a group: the cheapest candidates, and how many were priced."""
+
+    candidates: tuple[Candidate, ...] = ()
+    priced: int = 0
+
+
+class Searches:
+    """What the searches tried, by the number of the group; told of each pass before and after it ran."""
+
+    def __init__(self) -> None:
+        self.tried: dict[int, Tried] = {}
+        self._memory: SearchMemory | None = None
+        self._problems: list[tuple[tx8be.GroupOp, Hashable]] = []
+
+    def before_pass(self, run: PassRun) -> None:
+        """Notes the problems of the groups as the search will see them."""
+        if run.stage.name not in (ScheduleGroups.name, ShardAndSplit.name):
+            return
+        self._memory = run.stage.analyses.get(SearchMemory, run.program)
+        self._problems = [(group, problem_key(group)) for group in _groups(run.program)]
+
+    def after_pass(self, run: PassRun) -> None:
+        """Reads what was found for them."""
+        if run.stage.name == ScheduleGroups.name:
+            solutions = run.stage.analyses.get(Solutions, run.program)
+            for group, problem in self._problems:
+                solution = solutions.known(problem, group)
+                if solution is not None:
+                    scheduled = schedule_of(group) is not None
+                    found = tuple(
+                        Candidate(tried.description, tried.cycles, _LOOPS, scheduled and tried.is_chosen)
+                        for tried in solution.tried
+                    )
+                    self._add(group, found, solution.priced)
+        elif run.stage.name == ShardAndSplit.name and self._memory is not None:
+            for group, problem in self._problems:
+                tiles = _tiles(group, self._memory.costs.target)
+                tried, priced = self._memory.tried(problem, tiles)
+                scheduled = schedule_of(group) is not None
+                found = tuple(
+                    Candidate(_tiling(one), one.cycles, _TILES, position == 0 and not scheduled)
+                    for position, one in enumerate(tried)
+                )
+                self._add(group, found, priced)
+
+    def _add(self, group: tx8be.GroupOp, candidates: tuple[Candidate, ...], priced: int) -> None:
+        known = self.tried.get(group.group_id, Tried())
+        self.tried[group.group_id] = Tried((*known.candidates, *candidates), known.priced + priced)
+
+
+def _tiling(candidate: PricedTiling) -> str:
+    """In words: parts of the result over the tiles, the slice of a step, steps and buffers."""
+    tiling = candidate.tiling
+    steps = f"{candidate.steps} step{'s' if candidate.steps > 1 else ''}"
+    return f"tiles {_times(tiling.sharding)}; slice {_times(tiling.slice)}; {steps}; buffers {candidate.buffers}"
+
+
+def _groups(program: Program) -> list[tx8be.GroupOp]:
+    return [op for op in program.module.walk() if isinstance(op, tx8be.GroupOp) and op.group_id >= 0]
+
+
 def read_groups(
-    program: Program, number: Callable[[Operation], int], sources: Callable[[Operation], tuple[int, ...]]
+    program: Program,
+    number: Callable[[Operation], int],
+    sources: Callable[[Operation], tuple[int, ...]],
+    tried: Mapping[int, Tried],
 ) -> tuple[Group, ...]:
     """The groups of a backend graph, in order; none before there are any.
 
@@ -29,13 +109,15 @@ def read_groups(
         program: at any stage.
         number: the number of an operation in the texts.
         sources: the source operations that one stands for.
+        tried: what the searches have tried for groups so far.
     """
     target = tx8.target_of(program)
-    groups = [op for op in program.module.walk() if isinstance(op, tx8be.GroupOp) and op.group_id >= 0]
-    return tuple(_group(op, target, number(op), sources) for op in groups)
+    return tuple(_group(op, target, number(op), sources, tried.get(op.group_id, Tried())) for op in _groups(program))
 
 
-def _group(group: tx8be.GroupOp, target: Target, number: int, sources: Callable[[Operation], tuple[int, ...]]) -> Group:
+def _group(
+    group: tx8be.GroupOp, target: Target, number: int, sources: Callable[[Operation], tuple[int, ...]], tried: Tried
+) -> Group:
     body = list(group.body.block)
     work = [op for op in body if not isinstance(op, _NO_WORK)]
     stands_for = dict.fromkeys(n for op in (group, *body) for n in sources(op))
@@ -44,11 +126,12 @@ def _group(group: tx8be.GroupOp, target: Target, number: int, sources: Callable[
         op=number,
         ops=tuple(op.name.removeprefix("tx8be.") for op in work),
         sources=tuple(sorted(stands_for)),
-        facts={name: text for name, text in _facts(group, body) if text},
+        facts={name: text for name, text in _facts(group, body, tried) if text},
         spm_bytes=read_spm_bytes(group),
         tiles=_tiles(group, target),
         template=group.template_id,
-        candidates=(),
+        candidates=tried.candidates,
+        priced=tried.priced,
     )
 
 
@@ -59,8 +142,11 @@ def _tiles(group: tx8be.GroupOp, target: Target) -> int:
         return 0  # before `group-mapping`
 
 
-def _facts(group: tx8be.GroupOp, body: list[Operation]) -> Iterator[tuple[str, str]]:
+def _facts(group: tx8be.GroupOp, body: list[Operation], tried: Tried) -> Iterator[tuple[str, str]]:
     yield "kind", _TAGS.get(group.group_tag or 0, "")
+    has_loops = schedule_of(group) is not None
+    if has_loops:
+        yield "strategy", next((c.description for c in tried.candidates if c.chosen), "")
     for store in body:
         if isinstance(store, tx8be.StoreVarOp):
             parallel, info = store.tile_parallel, store.dev_info
@@ -70,7 +156,7 @@ def _facts(group: tx8be.GroupOp, body: list[Operation]) -> Iterator[tuple[str, s
             if info is not None and info.temporal_mem_slice:
                 yield "slice of a step", _times(info.temporal_mem_slice)
             if info is not None:
-                yield "buffers", str(info.multi_buf_num)
+                yield "buffers", "" if has_loops else str(info.multi_buf_num)
                 yield "stored as", info.mem_layout
             yield "result", str(store.y.type)
     if group.dev_region is not None:

@@ -13,7 +13,7 @@ import attrs
 
 from tx8ir.core.schema import Natural, NonNegative
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Grows when a key changes its meaning or goes."""
 
 
@@ -142,11 +142,18 @@ class PassRecord:
 
 @attrs.frozen
 class Candidate:
-    """A strategy that the search tried for a group: its description and its price in cycles."""
+    """A strategy that a search tried for a group.
+
+    description: in words.
+    cycles: its price.
+    search: which of the searches tried it: with loops, or without.
+    chosen: whether it is how the group was compiled.
+    """
 
     description: str
     cycles: NonNegative
-    note: str = ""
+    search: str
+    chosen: bool
 
 
 @attrs.frozen
@@ -160,7 +167,8 @@ class Group:
     spm_bytes: the scratch pad that it takes on a tile.
     tiles: how many tiles work on it.
     template: the group whose strategy it shares; -1 when it has its own.
-    candidates: what the search tried, best first; empty as long as it leaves no record of that in the graph.
+    candidates: the cheapest strategies that the searches priced, best first of each; empty for groups that need none.
+    priced: how many they priced in all.
     """
 
     id: int
@@ -172,6 +180,7 @@ class Group:
     tiles: Natural
     template: int
     candidates: tuple[Candidate, ...]
+    priced: Natural
 
 
 @attrs.frozen

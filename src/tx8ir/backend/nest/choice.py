@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 
-from tx8ir.backend.axes import Cut, CutError, GroupSlices, Loop, Strategy, check, loops, passes, tile_part
+from tx8ir.backend.axes import Cut, CutError, GroupSlices, GroupSpace, Loop, Strategy, check, loops, passes, tile_part
 from tx8ir.backend.axes.residency import merged_axes
 from tx8ir.backend.axes.tiles import digits
 from tx8ir.backend.nest.body import NestBody
@@ -32,6 +32,18 @@ class Choice:
     load_buffers: int = 1
     store_buffers: int = 1
     along: tuple[str, ...] = ()
+
+    def describe(self, space: GroupSpace) -> str:
+        """The choice in words, with the names of the axes: `x: M/4; y: N/4; loops: K/8; buffers 2 + 1`."""
+
+        def parts(cuts: Sequence[Cut]) -> str:
+            return ", ".join(f"{space.axes[cut.axis].name}/{cut.parts}" for cut in cuts)
+
+        strategy = self.strategy
+        shared = ", ".join(f"load {i} along {along}" for i, along in enumerate(self.along) if along)
+        named = {"x": parts(strategy.x), "y": parts(strategy.y), "loops": parts(strategy.time), "shared": shared}
+        found = [f"{name}: {text}" for name, text in named.items() if text]
+        return "; ".join([*found, f"buffers {self.load_buffers} + {self.store_buffers}"])
 
 
 @attrs.frozen

@@ -8,6 +8,7 @@ where `PATIENCE` strategies in turn were no better.
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -37,19 +38,25 @@ SLACK = 1.1
 """By how much an estimate may be above the best price: sharing and overlap may save what it counts."""
 SHORTEST = 500
 """Cycles that a step takes at least, about: the start-up of a transfer."""
+KEPT = 16
+"""Choices that are remembered besides the best, for who wants to see what the search tried."""
 BUFFERS = ((2, 2), (3, 2), (4, 2), (2, 1), (4, 1), (1, 1))
 """(of loads, of stores), in the order in which they are tried."""
 
 
 @attrs.frozen(eq=False)
 class Found:
-    """What the search found: the plan, its addresses and its price in cycles, and how many strategies were priced."""
+    """What the search found: the plan, its addresses and its price in cycles, and how many strategies were priced.
+
+    `tried` are the cheapest of these with their prices, at most `KEPT`.
+    """
 
     plan: Plan
     spm: SpmPlan
     cycles: int
     priced: int
     estimated: int
+    tried: tuple[tuple[int, Choice], ...] = ()
 
 
 @attrs.frozen
@@ -86,6 +93,7 @@ class _Search:
         self.windows = self._windows()
         self.most_steps: float = max(4.0, floor_cycles(body) / SHORTEST)
         self.priced = 0
+        self.tried: list[tuple[int, Choice]] = []
         self._work: dict[tuple[int, Box], tuple[float, float]] = {}
 
     def run(self) -> Found | None:
@@ -100,7 +108,10 @@ class _Search:
             since += self.priced > before
             if found is not None:
                 best, since = found, 0
-        return None if best is None else attrs.evolve(best, priced=self.priced, estimated=len(estimates))
+        if best is None:
+            return None
+        cheapest = heapq.nsmallest(KEPT, self.tried, key=lambda one: one[0])
+        return attrs.evolve(best, priced=self.priced, estimated=len(estimates), tried=tuple(cheapest))
 
     # -- the strategies -------------------------------------------------------------------------------------------
 
@@ -347,7 +358,9 @@ class _Search:
             if needs[counts] > self.target.spm_allocatable_bytes:
                 return None
             self.priced += 1
-            return plan, self.pricer.cycles(plan)
+            cycles = self.pricer.cycles(plan)
+            self.tried.append((cycles, choice))
+            return plan, cycles
         except CutError:
             return None
 

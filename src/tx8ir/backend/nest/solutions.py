@@ -14,16 +14,28 @@ from tx8ir.backend.search.problem import problem_key
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 
-__all__ = ["Solution", "Solutions"]
+__all__ = ["Solution", "Solutions", "Tried"]
+
+
+@attrs.frozen
+class Tried:
+    """A choice that was priced, in words, its price in cycles, and whether it is the one that was taken."""
+
+    description: str
+    cycles: int
+    is_chosen: bool
 
 
 @attrs.frozen
 class Solution:
-    """The cheapest choice for a group, its price in cycles, and how many were priced to find it."""
+    """The cheapest choice for a group, its price in cycles, how many were priced to find it, and the cheapest of these,
+    a bounded number.
+    """
 
     choice: Choice
     cycles: int
     priced: int
+    tried: tuple[Tried, ...] = ()
 
 
 class Solutions:
@@ -43,7 +55,21 @@ class Solutions:
             copy = group.clone()
             assert isinstance(copy, tx8be.GroupOp)
             fold_relayouts(copy, "search")
-            found = find_plan(NestBody.of(copy, self.target))
+            body = NestBody.of(copy, self.target)
+            found = find_plan(body)
+            self._known[key] = None
+            if found is not None:
+                chosen = found.plan.nest.choice
+                others = [(cycles, choice) for cycles, choice in found.tried if choice != chosen]
+                priced = sorted([(found.cycles, chosen), *others], key=lambda one: one[0])
+                tried = tuple(Tried(choice.describe(body.space), cycles, choice == chosen) for cycles, choice in priced)
+                self._known[key] = Solution(chosen, found.cycles, found.priced, tried)
             copy.erase(by="search")
-            self._known[key] = None if found is None else Solution(found.plan.nest.choice, found.cycles, found.priced)
         return self._known[key]
+
+    def known(self, problem: Hashable, group: tx8be.GroupOp) -> Solution | None:
+        """The solution of a group that had this `problem_key` before it got its schedule, if it was asked for.
+
+        Nothing is searched.
+        """
+        return self._known.get((problem, region_tiles(group, self.target)))

@@ -8,12 +8,15 @@ from tx8ir.backend.oplib.costs import InstructionCosts
 from tx8ir.backend.schedule.annotations import read_given_sharding
 from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.search.estimate import Candidate
-from tx8ir.backend.search.search import find_tiling
+from tx8ir.backend.search.search import find_tilings
 from tx8ir.core import BlockArgument, Program, Value
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import BackendOp
 
-__all__ = ["SearchMemory", "problem_key"]
+__all__ = ["KEPT", "SearchMemory", "problem_key"]
+
+KEPT = 16
+"""Candidates of a group that are remembered besides the best, for who wants to see what the search tried."""
 
 _NOT_PART_OF_THE_PROBLEM = frozenset({"dev_info", "tile_parallel", "chip_parallel", "layout_str", "name", "id"})
 """Attributes in which groups may differ and still have the same best tiling."""
@@ -28,19 +31,27 @@ class SearchMemory:
 
     def __init__(self, program: Program) -> None:
         self.costs = InstructionCosts(tx8.target_of(program))
-        self._solutions: dict[Hashable, Candidate] = {}
+        self._found: dict[Hashable, tuple[tuple[Candidate, ...], int]] = {}
 
     def best_tiling(self, body: GroupBody, tiles: int, *, given: tuple[int, ...] | None = None) -> Candidate:
-        """`find_tiling`, which depends on `problem_key` and tiles alone, so that equal questions are answered once.
+        """The first of `find_tilings`, which `problem_key` and tiles alone decide: equal questions are answered once.
 
         Raises:
-            CompileError: as `find_tiling`.
+            CompileError: as `find_tilings`.
         """
         key = (problem_key(body.group), tiles, given)
-        found = self._solutions.get(key)
-        if found is None:
-            found = self._solutions[key] = find_tiling(body, tiles, self.costs, given=given)
-        return found
+        if key not in self._found:
+            found = find_tilings(body, tiles, self.costs, given=given)
+            self._found[key] = tuple(found[:KEPT]), len(found)
+        return self._found[key][0][0]
+
+    def tried(
+        self, problem: Hashable, tiles: int, *, given: tuple[int, ...] | None = None
+    ) -> tuple[tuple[Candidate, ...], int]:
+        """What `best_tiling` was asked for groups with this `problem_key`: the cheapest candidates, at most `KEPT`, and
+        how many were priced. Nothing is searched.
+        """
+        return self._found.get((problem, tiles, given), ((), 0))
 
 
 def problem_key(group: tx8be.GroupOp) -> Hashable:

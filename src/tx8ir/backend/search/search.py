@@ -12,7 +12,7 @@ from tx8ir.backend.schedule.body import GroupBody
 from tx8ir.backend.schedule.tiling import Tiling, axis_parts, factor_vectors, score, tiles_used
 from tx8ir.backend.search.estimate import Candidate, Preview, Pricer
 
-__all__ = ["find_tiling", "shardings"]
+__all__ = ["find_tiling", "find_tilings", "shardings"]
 
 _UNKNOWN = 1 << 62
 """More cycles than any candidate takes."""
@@ -47,7 +47,15 @@ def shardings(body: GroupBody, tiles: int) -> list[tuple[int, ...]]:
 def find_tiling(
     body: GroupBody, tiles: int, costs: InstructionCosts, *, given: tuple[int, ...] | None = None
 ) -> Candidate:
-    """The cheapest candidate; among equals the one with the fewest steps, then the one that uses most tiles.
+    """The first of `find_tilings`, which raises what is raised here."""
+    return find_tilings(body, tiles, costs, given=given)[0]
+
+
+def find_tilings(
+    body: GroupBody, tiles: int, costs: InstructionCosts, *, given: tuple[int, ...] | None = None
+) -> list[Candidate]:
+    """The candidates that were priced, the cheapest first; of equals those with the fewest steps, then those that use
+    most tiles.
 
     `given` is the only sharding to consider when it is not None.
 
@@ -65,8 +73,7 @@ def find_tiling(
     for candidate in found[:_REFINED]:
         if candidate.cycles - candidate.longest > _WORTH_OVERLAPPING * body.target.profile.dma_startup_cycles:
             found += _overlapped(body, pricer, candidate)
-    best = min(found, key=_preference, default=None)
-    if best is None:
+    if not found:
         names = ", ".join(op.name for op in body.compute) or "a copy"
         capacity = body.target.spm_allocatable_bytes
         reason = f": {pricer.illegal}" if pricer.illegal is not None else ""
@@ -74,7 +81,7 @@ def find_tiling(
             f"no slice of {names} -> {list(body.shape)} fits the {capacity} bytes of SPM and the instructions{reason}",
             op=body.group,
         )
-    return best
+    return sorted(found, key=_preference)
 
 
 def _previews(body: GroupBody, pricer: Pricer, vectors: Iterable[tuple[int, ...]]) -> list[Preview]:

@@ -41,10 +41,11 @@ export function groupsView(body, store, palette) {
     ["group", ({ group }) => group.id, ({ group }) => [h("i.swatch", { style: { "--c": palette.group(group.id) } }), ` ${group.id}`]],
     ["computes", ({ group }) => group.ops.join(), ({ group }) => group.ops.join(" → ") || "—", "clip"],
     ["time", ({ cost }) => cost.cycles, ({ cost }) => h("div.bar-cell", {}, h("span", {}, cost.cycles ? time(cost.cycles, run.cycles_per_second) : "—"), engines(cost))],
-    ["sharding", fact("sharding")], ["slice of a step", fact("slice of a step")],
+    ["sharding", ({ group }) => group.facts.sharding ?? group.facts.strategy ?? "", null, "clip"], ["slice of a step", fact("slice of a step")],
     ["buffers", fact("buffers"), null, true],
     ["SPM", ({ group }) => group.spm_bytes, ({ group }) => (group.spm_bytes ? bytes(group.spm_bytes) : "—"), true],
     ["tiles", ({ group }) => group.tiles, null, true],
+    ["tried", ({ group }) => group.priced, ({ group }) => (group.priced ? count(group.priced) : ""), true],
     ["code", ({ cost }) => cost.instructions, ({ cost }) => count(cost.instructions), true],
     ["as group", ({ group }) => group.template, ({ group }) => (group.template >= 0 ? String(group.template) : ""), true],
   ];
@@ -85,8 +86,26 @@ export function groupsView(body, store, palette) {
     const sources = group.sources.filter((s) => data.source[s] && !data.source[s].is_constant);
     return h("tr", {}, h("td", { colSpan: columns.length }, h("div.facts", {}, h("dl", {}, ...facts,
       h("dt", {}, "moves"), h("dd", {}, `${bytes(cost.moved)} between DDR and SPM`),
-      h("dt", {}, "stands for"), h("dd", {}, sources.map((s) => `${data.source[s].kind} ${data.source[s].name}`).join(", ") || "—"),
-      ...(group.candidates.length ? [h("dt", {}, "tried"), h("dd", {}, ...group.candidates.map((c) => h("div", {}, `${time(c.cycles, run.cycles_per_second)} — ${c.description}${c.note ? ` (${c.note})` : ""}`)))] : [])))));
+      h("dt", {}, "stands for"), h("dd", {}, sources.map((s) => `${data.source[s].kind} ${data.source[s].name}`).join(", ") || "—")), tried(group, cost))));
+  }
+
+  /** What the searches priced: a bar for each price, the one that was chosen marked, and what the clock said of it. */
+  function tried(group, cost) {
+    const { candidates, priced } = group;
+    if (!candidates.length) return "";
+    const dearest = Math.max(...candidates.map((c) => c.cycles));
+    const best = Math.min(...candidates.map((c) => c.cycles));
+    const chosen = candidates.find((c) => c.chosen);
+    const ran = chosen && cost.cycles ? `; it took ${time(cost.cycles, run.cycles_per_second)} of the clock for a price of ${time(chosen.cycles, run.cycles_per_second)}` : "";
+    return h("div.tried", {},
+      h("div", {}, `${count(priced)} strateg${priced === 1 ? "y was" : "ies were"} priced${candidates.length < priced ? `, the cheapest ${candidates.length} are shown` : ""}${ran}`),
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, ""), h("th", {}, "price"), h("th.num", {}, "× best"), h("th", {}, "strategy"), h("th", {}, "search"))),
+        h("tbody", {}, ...candidates.map((c) => h(`tr${c.chosen ? ".chosen" : ""}`, {},
+          h("td", {}, c.chosen ? "chosen" : ""),
+          h("td", {}, h("div.bar-cell", {}, h("span", {}, time(c.cycles, run.cycles_per_second)), h("div.stack", { style: { width: `${Math.max(3, c.cycles / dearest * 100)}%` } }, h("i", { style: { width: "100%" } })))),
+          h("td.num", {}, best ? (c.cycles / best).toFixed(2) : ""),
+          h("td.strategy", {}, c.description),
+          h("td", {}, c.search))))));
   }
 
   function used() { legend.replaceChildren(...[...new Set(rows.flatMap(({ cost }) => Object.keys(cost.engines)))].map((e) => h("span", {}, h("i.swatch", { style: { "--c": palette.engine(e) } }), e))); }
@@ -97,7 +116,7 @@ export function groupsView(body, store, palette) {
   });
   store.on("colour theme", show);
   show();
-  return {};
+  return { open(id) { open.clear(); open.add(id); show(); scroller.querySelector(`tr[data-group="${id}"]`)?.scrollIntoView({ block: "center" }); } };
 }
 
 const compare = (a, b) => (typeof a === "number" ? a - b : String(a).localeCompare(String(b), "en", { numeric: true }));
