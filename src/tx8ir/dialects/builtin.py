@@ -289,6 +289,22 @@ class ToVTensorOp(Op, Compute, InferTypes, Sampled, name="builtin.to_vtensor", t
         return np.array(x)
 
 
+class UnrealizedConversionCastOp(Op, name="builtin.unrealized_conversion_cast", traits=(Pure,)):
+    """Values of some types for values of others, while types are converted: whoever converts the rest resolves it.
+
+    It has no meaning of its own, and cannot be evaluated. A cast of what a cast of the other way made is that itself.
+    """
+
+    inputs: VariadicOperand = variadic_operand()
+    outputs: VariadicResult = variadic_result(doc="one at least")
+
+    assembly_format = "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict"
+
+    def verify_op(self) -> None:
+        if not self.results:
+            raise VerifyError(f"{self.name} has no result; a cast gives one at least", self)
+
+
 def _ranked(type: Type) -> TensorType:
     if not isinstance(type, RankedTensor):
         raise VerifyError(f"expected a tensor, not {type}")
@@ -323,6 +339,7 @@ make_dict = MakeDictOp
 get_item = GetItemOp
 to_tensor = ToTensorOp
 to_vtensor = ToVTensorOp
+unrealized_conversion_cast = UnrealizedConversionCastOp
 
 DIALECT = Dialect(
     "builtin",
@@ -340,5 +357,6 @@ DIALECT = Dialect(
         GetItemOp,
         ToTensorOp,
         ToVTensorOp,
+        UnrealizedConversionCastOp,
     ],
 )

@@ -37,6 +37,7 @@ PASSES: Final = {
     "recognize-layer-norm": "transforms.recognize.layer_norm:RecognizeLayerNorm",
     "recognize-rms-norm": "transforms.recognize.rms_norm:RecognizeRmsNorm",
     "recognize-softmax": "transforms.recognize.softmax:RecognizeSoftmax",
+    "reconcile-unrealized-casts": "transforms.cleanup.reconcile_unrealized_casts:ReconcileUnrealizedCasts",
     "remove-dead-buffers": "transforms.storage.remove_dead_buffers:RemoveDeadBuffers",
     "remove-unused-functions": "transforms.cleanup.remove_unused_functions:RemoveUnusedFunctions",
     "sccp": "transforms.cleanup.sccp:Sccp",

@@ -3,8 +3,9 @@
     target = ConversionTarget().legal_dialect("tx8be").legal(func.FuncOp, func.ReturnOp).illegal_dialect("pd")
     report = convert(program.module, patterns, target, mode=Conversion.FULL)
 
-An operation is judged by the most specific statement about it: its kind, then a trait, then its dialect. What types
-become, and the casts at the borders, are `type_conversion`'s.
+An operation is judged by the most specific statement about it: its kind, then a trait or an interface, then its
+dialect. Patterns that change types are `ConversionPattern`s; what types become, and the values at the borders, a
+`TypeConverter` says.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from tx8ir.core import IrError, Operation, Trait, Type, detached
 from tx8ir.core.ir.operation import ErasedOperation
 
 from .actions import should_run
+from .conversion_rewriter import ConversionPattern, ConversionRewriter
 from .declarative.explain import explain
 from .declarative.explanation import Explanation
 from .greedy import ConvergenceError
-from .rewriter import RewritePattern, Rewriter
+from .rewriter import RewritePattern
 
 
 class Legality(enum.Enum):
@@ -53,14 +55,14 @@ class ConversionTarget:
         self._dialects: dict[str, _Rule] = {}
 
     def legal(self, *kinds: type[Any], when: Callable[[Any], bool] | None = None) -> ConversionTarget:
-        """Operations of these classes or with these traits are legal; with `when`, those for which it is true, the
-        others being illegal.
+        """Operations of these classes, or with these traits or interfaces, are legal; with `when`, those for which it
+        is true, the others being illegal.
         """
         self._kinds.update(dict.fromkeys(kinds, (Legality.LEGAL, when)))
         return self
 
     def illegal(self, *kinds: type[Any]) -> ConversionTarget:
-        """Operations of these classes or with these traits are illegal."""
+        """Operations of these classes, or with these traits or interfaces, are illegal."""
         self._kinds.update(dict.fromkeys(kinds, (Legality.ILLEGAL, None)))
         return self
 
@@ -87,7 +89,7 @@ class ConversionTarget:
             if kind in self._kinds:
                 return self._kinds[kind]
         for kind, rule in self._kinds.items():
-            if issubclass(kind, Trait) and kind in cls.info.traits:
+            if kind in (cls.info.traits if issubclass(kind, Trait) else cls.info.interfaces):
                 return rule
         return self._dialects.get(cls.name.partition(".")[0])
 
@@ -101,20 +103,22 @@ class IllegalOperation:
         legality: illegal or, in a full conversion, unknown.
         types: of its operands and of its results.
         explanations: of each pattern for its kind, why it does not match.
+        reason: what else keeps it: types that are inconvertible, a cast that no materialization makes.
     """
 
     op: Operation
     legality: Legality
     types: tuple[tuple[Type, ...], tuple[Type, ...]]
     explanations: tuple[Explanation, ...]
+    reason: str = ""
 
     def __str__(self) -> str:
         operands, results = (", ".join(map(str, types)) for types in self.types)
         lines = [f"{self.op.name} ({operands}) -> ({results}) is {self.legality.value}"]
         if self.op.location.is_known:
             lines[0] += f", at {self.op.location}"
-        if not self.explanations:
-            lines.append("  no pattern is for it")
+        if self.reason or not self.explanations:
+            lines.append(f"  {self.reason or 'no pattern is for it'}")
         lines.extend("  " + str(explanation).replace("\n", "\n  ") for explanation in self.explanations)
         return "\n".join(lines)
 
@@ -208,38 +212,48 @@ class _Converter:
         self.patterns = sorted(patterns, key=lambda p: -p.benefit)
         self.target = target
         self.mode = mode
-        self.rewriter = Rewriter(by=by)
+        self.rewriter = ConversionRewriter(by=by)
         self.rewrites: Counter[str] = Counter()
         self.fitting: dict[type[Operation], list[RewritePattern[Any]]] = {}
 
     def run(self, max_rewrites: int | None) -> ConversionReport:
         order = [op for op in self.root.walk() if op is not self.root]
         limit = 1024 + 64 * len(order) if max_rewrites is None else max_rewrites
-        worklist = self.rewriter.worklist
+        worklist, casts = self.rewriter.worklist, self.rewriter.casts
         worklist.update(dict.fromkeys(reversed(order)))
-        kinds, kept = DroppableKinds(), set[Operation]()
         with detached():
-            while worklist:
-                op = worklist.popitem()[0]
-                if op.__class__ is ErasedOperation or op.parent is None or op is self.root:
-                    continue
-                if self.must_go(op):
-                    self.rewriter.root = op
-                    if not any(r.has_uses for r in op.results) and is_droppable(op, kinds, kept):
-                        self.rewriter.erase(op)
-                        self.rewriter.settle(None)
-                    elif self.rewrite(op) and self.rewrites.total() > limit:
-                        last = ", ".join(f"{name} {n}" for name, n in self.rewrites.most_common(4))
-                        raise ConvergenceError(f"conversion did not end within {limit} rewrites; most often: {last}")
+            self.work_off(limit)
+            while casts.resolve_some(self.rewriter):  # what materializations make may have to be converted too
+                self.work_off(limit)
         stayed = [op for op in self.root.walk() if op is not self.root]
+        left = [op for op in stayed if self.must_go(op) or self.is_unresolved(op)]
         unknown = Counter(op.name for op in stayed if self.target.legality(op) is Legality.UNKNOWN)
-        return ConversionReport(
-            dict(self.rewrites), tuple(self.illegal(op) for op in stayed if self.must_go(op)), unknown
-        )
+        return ConversionReport(dict(self.rewrites), tuple(map(self.illegal, left)), unknown)
+
+    def work_off(self, limit: int) -> None:
+        """Rewrite until nothing is left that must go and can."""
+        worklist = self.rewriter.worklist
+        kinds, kept = DroppableKinds(), set[Operation]()
+        while worklist:
+            op = worklist.popitem()[0]
+            if op.__class__ is ErasedOperation or op.parent is None or op is self.root or op in self.rewriter.casts:
+                continue
+            if self.must_go(op):
+                self.rewriter.root = op
+                if not any(r.has_uses for r in op.results) and is_droppable(op, kinds, kept):
+                    self.rewriter.erase(op)
+                    self.rewriter.settle(None)
+                elif self.rewrite(op) and self.rewrites.total() > limit:
+                    last = ", ".join(f"{name} {n}" for name, n in self.rewrites.most_common(4))
+                    raise ConvergenceError(f"conversion did not end within {limit} rewrites; most often: {last}")
 
     def must_go(self, op: Operation) -> bool:
         legality = self.target.legality(op)
         return legality is Legality.ILLEGAL or (legality is Legality.UNKNOWN and self.mode is Conversion.FULL)
+
+    def is_unresolved(self, op: Operation) -> bool:
+        """Whether `op` is a cast of this conversion that should not be left: the target does not say that it may."""
+        return op in self.rewriter.casts and self.target.legality(op) is not Legality.LEGAL
 
     def patterns_for(self, cls: type[Operation]) -> list[RewritePattern[Any]]:
         if cls not in self.fitting:
@@ -259,5 +273,9 @@ class _Converter:
 
     def illegal(self, op: Operation) -> IllegalOperation:
         types = (tuple(v.type for v in op.operands), tuple(v.type for v in op.results))
-        explanations = tuple(explain(pattern, op) for pattern in self.patterns_for(op.__class__))
-        return IllegalOperation(op, self.target.legality(op), types, explanations)
+        if op in self.rewriter.casts:
+            return IllegalOperation(op, Legality.ILLEGAL, types, (), self.rewriter.casts.reason(op))
+        fitting = self.patterns_for(op.__class__)
+        typed = [pattern.why_not(op) for pattern in fitting if isinstance(pattern, ConversionPattern)]
+        explanations = tuple(explain(pattern, op) for pattern in fitting if not isinstance(pattern, ConversionPattern))
+        return IllegalOperation(op, self.target.legality(op), types, explanations, "\n  ".join(typed))

@@ -1,19 +1,18 @@
-"""Conversion of types: which type takes the place of which, and casts where converted and unconverted values meet.
+"""Casts between element types, where converted and unconverted values meet.
 
-    converter = TypeConverter({bf16: f32})
+    converter = ElementTypeConverter({bf16: f32})
     casts = Casts(program, count)
     target = ConversionTarget().legal(Operation, when=lambda op: op.name != "pd.exp" or converter.is_legal(op))
     convert(program.module, [ComputeBetweenCasts(lambda op: converter, casts)], target)
     casts.drop_unused()
 
-As in MLIR's dialect conversion, a `TypeConverter` says what types become and `Casts` materialises what is needed at
-the borders; here a cast is a `pd.cast`, made once for a value and a type, next to the value, and left out where it
-would take back an exact one.
+A cast is a `pd.cast`, made once for a value and a type, next to the value, and left out where it would take back an
+exact one. What other types become, and how, is said with a `TypeConverter` of one's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,24 +21,17 @@ from numpy.typing import NDArray
 from tx8ir.analysis.constants import splat_value
 from tx8ir.analysis.effects import mutable_parameters
 from tx8ir.core import (
-    Attribute,
     Compute,
     DenseAttr,
-    DictType,
-    FunctionType,
     HasValueSemantics,
     InferTypes,
     Inplace,
     IrError,
-    ListType,
     Location,
     Operation,
     Program,
     RankedTensor,
     ScalarType,
-    TupleType,
-    Type,
-    TypeAttr,
     UnsupportedError,
     Value,
     VerifyError,
@@ -53,61 +45,7 @@ from tx8ir.target.rounding import convert
 
 from .provenance import derived_location
 from .rewriter import RewritePattern, Rewriter
-
-# --- types -----------------------------------------------------------------------------------------------------------
-
-
-class TypeConverter:
-    """Which type takes the place of which: element types are replaced wherever they are inside a type.
-
-    Args:
-        elements: the new element type of each old one; those left out stay.
-    """
-
-    def __init__(self, elements: Mapping[ScalarType, ScalarType]) -> None:
-        self.elements = dict(elements)
-        self._known: dict[Type, Type] = {}
-
-    def of(self, kind: Type) -> Type:
-        """What takes the place of `kind`; `kind` itself when nothing in it changes. Remembered."""
-        new = self._known.get(kind)
-        if new is None:
-            new = self._known[kind] = self._convert(kind)
-        return new
-
-    def element(self, kind: ScalarType) -> ScalarType:
-        """The element type that takes the place of `kind`."""
-        return self.elements.get(kind, kind)
-
-    def is_legal(self, op: Operation) -> bool:
-        """Whether nothing in `op` would change: operands, results, arguments of its blocks, types in attributes."""
-        arguments = (argument for region in op.regions for block in region.blocks for argument in block.args)
-        if any(self.of(value.type) is not value.type for value in (*op.operands, *op.results, *arguments)):
-            return False
-        kinds = (a.value for a in op.attributes.values() if isinstance(a, TypeAttr))
-        return all(self.of(kind) is kind for kind in kinds)
-
-    def attributes(self, op: Operation) -> Mapping[str, Attribute | Type]:
-        """The attributes of `op` with the types in them converted; the very attributes when there are none."""
-        changed: dict[str, Attribute | Type] = {}
-        for name, attribute in op.attributes.items():
-            if isinstance(attribute, TypeAttr) and self.of(attribute.value) is not attribute.value:
-                changed[name] = self.of(attribute.value)
-        return {**op.attributes, **changed} if changed else op.attributes
-
-    def _convert(self, kind: Type) -> Type:
-        if isinstance(kind, ScalarType):
-            return self.element(kind)
-        if isinstance(kind, RankedTensor):
-            return kind.with_element(self.element(kind.element))
-        if isinstance(kind, (ListType, TupleType)):
-            return type(kind)(self.of(element) for element in kind.elements)
-        if isinstance(kind, FunctionType):
-            return FunctionType([self.of(t) for t in kind.inputs], [self.of(t) for t in kind.results])
-        if isinstance(kind, DictType):
-            return DictType({key: self.of(t) for key, t in zip(kind.keys, kind.values, strict=True)})
-        return kind
-
+from .type_converter import ElementTypeConverter
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
 
@@ -318,7 +256,7 @@ class ComputeBetweenCasts(RewritePattern[Operation]):
     name = "compute-between-casts"
     roots = (Operation,)
 
-    def __init__(self, converter: Callable[[Operation], TypeConverter | None], casts: Casts) -> None:
+    def __init__(self, converter: Callable[[Operation], ElementTypeConverter | None], casts: Casts) -> None:
         self.converter = converter
         self.casts = casts
 
@@ -356,7 +294,7 @@ def can_compute_between_casts(op: Operation) -> bool:
     return HasValueSemantics in info.traits
 
 
-def _remade(op: Operation, operands: Sequence[Value], converter: TypeConverter) -> Operation | None:
+def _remade(op: Operation, operands: Sequence[Value], converter: ElementTypeConverter) -> Operation | None:
     """`op` on other operands, detached; None when it does not compute in their types."""
     attributes = converter.attributes(op)
     made: Operation = type(op).create(

@@ -34,7 +34,7 @@ from tx8ir.core import (
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError
-from tx8ir.rewriting.type_conversion import TypeConverter
+from tx8ir.rewriting.type_converter import ElementTypeConverter
 from tx8ir.testing import NumericGuarantee, assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, tensor_programs
 
@@ -77,7 +77,7 @@ ALL = [
 
 
 def test_a_type_converter_reaches_into_every_type() -> None:
-    converter = TypeConverter({f64: f32})
+    converter = ElementTypeConverter({f64: f32})
     text = "module { func.func @f(%x: {0}) -> {0} { return %x : {0} } }"
     nested = "!builtin.list<!pd.tensor<2xf64>, !pd.vtensor<?xf64>, !pd.vtensor<i1>>"
     program = parse(text.replace("{0}", nested))

@@ -16,7 +16,8 @@ from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.passes import NumericGuarantee, Pass, option, register_pass
 from tx8ir.passes.options import ElementChoice
 from tx8ir.rewriting.dialect_conversion import ConversionTarget, convert
-from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, TypeConverter, can_compute_between_casts
+from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, can_compute_between_casts
+from tx8ir.rewriting.type_converter import ElementTypeConverter
 from tx8ir.transforms.cleanup.dce import eliminate_dead_code
 
 
@@ -94,7 +95,7 @@ class AutoMixedPrecision(Pass):
         narrow = self._narrow_operations(program)
         if not narrow:
             return
-        converter = TypeConverter({f32: ScalarType.of(self.dtype.value)})
+        converter = ElementTypeConverter({f32: ScalarType.of(self.dtype.value)})
         casts = Casts(program, self.count, constants=self.convert_constants)
         pattern = ComputeBetweenCasts(lambda op: converter if op in narrow else None, casts)
         target = ConversionTarget().legal(Operation, when=lambda op: op not in narrow)

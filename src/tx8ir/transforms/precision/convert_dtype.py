@@ -11,7 +11,7 @@ from tx8ir.dialects import builtin, pd
 from tx8ir.passes import NumericGuarantee, Pass, register_pass
 from tx8ir.passes.options import ElementChoice
 from tx8ir.passes.snapshot import Snapshot
-from tx8ir.rewriting.type_conversion import TypeConverter
+from tx8ir.rewriting.type_converter import ElementTypeConverter
 from tx8ir.transforms.cleanup.constant_fold import ConstantFold
 
 from .convert_program_types import retype
@@ -66,7 +66,7 @@ class ConvertDtype(Pass):
         with Snapshot.around(program, active=folds):
             if folds:
                 ConstantFold().fold(program.module, program, _computes_64_bits)
-            retype(program, TypeConverter(elements), signatures=True, count=self.count, by=self.name)
+            retype(program, ElementTypeConverter(elements), signatures=True, count=self.count, by=self.name)
 
 
 def _is_of_constants(op: Operation) -> bool:

@@ -12,7 +12,8 @@ from tx8ir.core.context import default_context
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass, option, register_pass
 from tx8ir.rewriting.dialect_conversion import ConversionTarget, convert
-from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts, TypeConverter
+from tx8ir.rewriting.type_conversion import Casts, ComputeBetweenCasts
+from tx8ir.rewriting.type_converter import ElementTypeConverter
 from tx8ir.transforms.cleanup.dce import eliminate_dead_code
 
 from .convert_program_types import retype
@@ -62,11 +63,13 @@ class ConvertElementTypes(Pass):
                 )
         per_kind = _per_kind(self.compute)
         if everywhere:
-            retype(program, TypeConverter(everywhere), signatures=self.signatures, count=self.count, by=self.name)
+            retype(
+                program, ElementTypeConverter(everywhere), signatures=self.signatures, count=self.count, by=self.name
+            )
         if per_kind:
             self._compute_elsewhere(program, per_kind)
 
-    def _compute_elsewhere(self, program: Program, per_kind: Mapping[type[Operation], TypeConverter]) -> None:
+    def _compute_elsewhere(self, program: Program, per_kind: Mapping[type[Operation], ElementTypeConverter]) -> None:
         def is_legal(op: Operation) -> bool:
             converter = per_kind.get(op.__class__)
             return converter is None or converter.is_legal(op)
@@ -100,7 +103,7 @@ def _elements(entries: tuple[str, ...]) -> dict[ScalarType, ScalarType]:
     return table
 
 
-def _per_kind(entries: tuple[str, ...]) -> dict[type[Operation], TypeConverter]:
+def _per_kind(entries: tuple[str, ...]) -> dict[type[Operation], ElementTypeConverter]:
     grouped: dict[type[Operation], list[str]] = {}
     for entry in entries:
         kind, _, replacement = entry.partition(":")
@@ -111,7 +114,7 @@ def _per_kind(entries: tuple[str, ...]) -> dict[type[Operation], TypeConverter]:
         if Compute not in cls.info.interfaces or Inplace in cls.info.traits or cls is pd.CastOp:
             raise IrError(f"{entry!r}: {kind} cannot compute in another type between casts")
         grouped.setdefault(cls, []).append(replacement)
-    return {cls: TypeConverter(_elements(tuple(replacements))) for cls, replacements in grouped.items()}
+    return {cls: ElementTypeConverter(_elements(tuple(replacements))) for cls, replacements in grouped.items()}
 
 
 def _scalar(name: str, entry: str) -> ScalarType:

@@ -24,12 +24,13 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, func, pd
 from tx8ir.rewriting import Rewriter
-from tx8ir.rewriting.type_conversion import Casts, TypeConverter, convert_integers, tensor_type
+from tx8ir.rewriting.type_conversion import Casts, convert_integers, tensor_type
+from tx8ir.rewriting.type_converter import ElementTypeConverter
 
 
 def retype(
     program: Program,
-    converter: TypeConverter,
+    converter: ElementTypeConverter,
     *,
     signatures: bool,
     count: Callable[[str, int], None],
@@ -59,7 +60,12 @@ def retype(
 
 class _Retyping:
     def __init__(
-        self, program: Program, converter: TypeConverter, signatures: bool, count: Callable[[str, int], None], by: str
+        self,
+        program: Program,
+        converter: ElementTypeConverter,
+        signatures: bool,
+        count: Callable[[str, int], None],
+        by: str,
     ) -> None:
         self.program = program
         self.converter = converter
