@@ -10,6 +10,7 @@ from __future__ import annotations
 from . import backend_models as backend_models
 from . import control_flow as control_flow
 from . import global_models as global_models
+from . import linalg_models as linalg_models
 from . import models as models
 from . import tensor_models as tensor_models
 from .arrays import EvaluationError

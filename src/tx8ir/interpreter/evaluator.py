@@ -195,6 +195,7 @@ class _Run:
     outputs: dict[str, NDArray[Any]] = attrs.field(factory=dict[str, NDArray[Any]])
     variables: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
     feeds: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
+    places: dict[Operation, Sequence[NDArray[Any]]] = attrs.field(factory=dict[Operation, Any])
     globals: dict[str, RuntimeValue] = attrs.field(factory=dict[str, Any])
     _functions: dict[str, func.FuncOp] = attrs.field(factory=dict[str, func.FuncOp], init=False)
 
@@ -375,7 +376,7 @@ class Interpreter:
     def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run, space: tuple[int, ...] | None) -> Outcome:
         """Evaluate one operation, or start evaluating one that has blocks to run; for each place of a space at once."""
         if space is not None:
-            return self._at_once(step, operands, space)
+            return self._at_once(step, operands, run, space)
         if step.evaluate is not None:
             outcome = step.evaluate.evaluate(run, operands)
             if _is_done(outcome):
@@ -409,8 +410,10 @@ class Interpreter:
         if constant.nbytes <= _KEPT_BYTES:
             step.kept = constant
 
-    def _at_once(self, step: _Step, operands: list[RuntimeValue], space: tuple[int, ...]) -> Outcome:
+    def _at_once(self, step: _Step, operands: list[RuntimeValue], run: _Run, space: tuple[int, ...]) -> Outcome:
         """Evaluate one operation for each place of an array: numbers are arrays of that shape."""
+        if step.evaluate is not None:
+            return step.evaluate.evaluate(run, operands)
         assert step.compute is not None
         arrays = [np.ascontiguousarray(np.broadcast_to(array_of(value), space)) for value in operands]
         computed = step.compute.compute(*arrays)

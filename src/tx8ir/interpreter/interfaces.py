@@ -13,6 +13,7 @@ from tx8ir.core import (
     Block,
     ConstantLike,
     Interface,
+    Operation,
     Program,
     RankedTensor,
     ScalarType,
@@ -117,6 +118,11 @@ class Evaluator(Protocol):
     @property
     def variables(self) -> dict[str, Storage]:
         """The storage of each variable that this evaluation writes or may write; the others are as in the store."""
+        ...
+
+    @property
+    def places(self) -> dict[Operation, Sequence[NDArray[Any]]]:
+        """For each operation whose region runs for each place of a grid: the number of that in each dimension."""
         ...
 
     @property

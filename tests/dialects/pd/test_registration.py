@@ -10,12 +10,14 @@ import pytest
 from support.formulas import OPERATIONS, VECTOR, formula_of, mnemonic, unary_operations
 from tx8ir.core import Dialect, IrError, Op, Operand, Pure, Result, operand, ops_of, result
 from tx8ir.core.opdef.stubs import stub
-from tx8ir.dialects import pd, tx8, tx8be
+from tx8ir.dialects import arith, index, linalg, math, pd, tensor, tx8, tx8be
 from tx8ir.dialects.pd.declaration import Elementwise
 from tx8ir.target import vector_functions
 
 
-@pytest.mark.parametrize("package", [pd, tx8, tx8be], ids=lambda package: package.__name__)
+@pytest.mark.parametrize(
+    "package", [pd, tx8, tx8be, arith, index, linalg, math, tensor], ids=lambda package: package.__name__
+)
 def test_the_stub_of_a_dialect_is_current(package: ModuleType) -> None:
     assert package.__file__ is not None
     written = Path(package.__file__).with_suffix(".pyi").read_text(encoding="utf-8")

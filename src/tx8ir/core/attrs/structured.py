@@ -26,20 +26,25 @@ class EnumAttr(Valued):
         return EnumAttr, (self._value,)
 
     def _make_text(self) -> str:
-        dialect, name = _enum_names[type(self._value)].split(".", 1)
-        return f"#{dialect}<{name} {self._value.value}>"
+        name = _enum_names[type(self._value)]
+        if type(self._value) in _dotted:
+            return f"#{name}<{self._value.value}>"
+        dialect, mnemonic = name.split(".", 1)
+        return f"#{dialect}<{mnemonic} {self._value.value}>"
 
 
 _enum_names: dict[type[enum.Enum], str] = {}
+_dotted: set[type[enum.Enum]] = set()
 E_ = TypeVar("E_", bound=type[enum.Enum])
 S_ = TypeVar("S_", bound="type[StructAttr]")
 
 
-def enum_attr(name: str) -> Callable[[E_], E_]:
+def enum_attr(name: str, *, dotted: bool = False) -> Callable[[E_], E_]:
     """Make the members of an `enum.Enum` usable as attributes.
 
     Args:
         name: `dialect.mnemonic`. The member values are the spellings.
+        dotted: written `#dialect.mnemonic<member>`; by default `#dialect<mnemonic member>`. MLIR has both.
     """
 
     def register(cls: E_) -> E_:
@@ -50,6 +55,8 @@ def enum_attr(name: str) -> Callable[[E_], E_]:
                     f"the value of {cls.__name__}.{member.name} is its spelling, a str, not {member.value!r}"
                 )
         _enum_names[cls] = name
+        if dotted:
+            _dotted.add(cls)
         CONVERSIONS[cls] = EnumAttr
         return cls
 

@@ -119,6 +119,8 @@ class AttributeParser(AffineParser):
                 return self._struct(found, start) if found.field_names() else found()
             if found is not None and issubclass(found, FlagsAttr):
                 return self.flags(found)
+            if found is not None and self.accept("<"):
+                return self._enum(found)
         elif not self.text.startswith("<", self.pos):
             alias = self.attribute_aliases.get(name)
             if alias is None:

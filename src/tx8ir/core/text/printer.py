@@ -439,7 +439,8 @@ class Printer:
             return False
         if isinstance(op, Op) and not self._is_right(op):
             return False
-        return len(short_regions(op)) >= len(op._regions)
+        hidden = getattr(op.__class__, "hides_regions", False)
+        return hidden or len(short_regions(op)) >= len(op._regions)
 
     def _is_right(self, op: Op) -> bool:
         """Whether an operation has what its class declares, and is what that says besides if it has regions."""
@@ -449,6 +450,9 @@ class Printer:
         if assembly is not None and not assembly.fits(op):
             return False
         if leaves_out_ends(op) and not all(r._blocks[-1].terminator for r in op._regions if r._blocks):
+            return False
+        own: Callable[[], bool] | None = getattr(op, "fits_short_form", None)
+        if own is not None and not own():
             return False
         check = getattr(op, "verify_op", None)
         if check is not None and op.definition.regions:
@@ -460,7 +464,9 @@ class Printer:
 
 
 def short_regions(op: Operation) -> Sequence[tuple[str, Region]]:
-    """The regions of `op` in the order of its short form, each with the word before it, after a newline where it has one."""
+    """The regions of `op` in the order of its short form, each with the word before it; some begin a line."""
+    if getattr(op.__class__, "hides_regions", False):
+        return ()
     own: Callable[[], Sequence[tuple[str, Region]]] | None = getattr(op, "short_regions", None)
     if own is not None:
         return own()

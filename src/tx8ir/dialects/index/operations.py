@@ -1,17 +1,8 @@
-"""index: MLIR's arithmetic of `index`, an integer as wide as an address; 64 bits where it is computed with.
-
-No operation writes a type that can only be index. Poison and undefined behaviour are dealt with as in `arith`.
-
-    %0 = index.constant 42
-    %1 = index.ceildivs %0, %x
-    %2 = index.cmp slt(%1, %x)
-    %3 = index.casts %1 : index to i32
-"""
+"""The operations of `index`."""
 
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -22,7 +13,6 @@ from tx8ir.core import (
     BoolAttr,
     Compute,
     ConstantLike,
-    Dialect,
     Fold,
     IntAttr,
     Op,
@@ -37,7 +27,6 @@ from tx8ir.core import (
     enum_attr,
     i1,
     operand,
-    ops_of,
     result,
 )
 from tx8ir.core.attrs.builtin_types import IndexType, is_integer
@@ -351,12 +340,3 @@ class BoolConstantOp(Op, Compute, Fold, Sampled, name="index.bool.constant", tra
     @classmethod
     def samples(cls) -> Iterator[Sample]:
         yield from (Sample(cls, (), {"value": truth}) for truth in (True, False))
-
-
-DIALECT: Dialect = Dialect(
-    "index",
-    ops_of(sys.modules[__name__]),
-    attributes=(Predicate,),
-)
-
-globals().update(DIALECT.exports)
