@@ -73,7 +73,7 @@ def stub(package: ModuleType) -> str:
     exported = sorted({*package.__all__, *dialect.exports})
     lines = [
         f"# Written by `python -m tx8ir.core.opdef.stubs {package.__name__}` from the operations. Do not edit.",
-        "# ruff: noqa: I001",
+        "# ruff: noqa: I001, RUF100",
         "",
         *_imports(names - set(exported)),
         "",

@@ -1,5 +1,5 @@
 # Written by `python -m tx8ir.core.opdef.stubs tx8ir.dialects.pd` from the operations. Do not edit.
-# ruff: noqa: I001
+# ruff: noqa: I001, RUF100
 
 from collections.abc import Sequence
 
