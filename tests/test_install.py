@@ -51,7 +51,6 @@ def run_page(page: Path, python: str, folder: Path, environment: dict[str, str])
 
 def run_first_minutes(python: str, folder: Path, environment: dict[str, str]) -> Path:
     """Runs that page, which has a model of the repository; the file that `tx8ir` was imported from."""
-    (folder / "tests").symlink_to(ROOT / "tests")
     imported = run_page(FIRST_MINUTES, python, folder, environment)
     assert (folder / "layer.html").stat().st_size > 10_000
     return imported

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -122,6 +123,20 @@ def test_every_operation_has_its_place_on_the_page_of_its_dialect() -> None:
     assert "pdconv2d" in anchors("reference/dialects/pd.md")
     for name in build().pages.dialects.NAMES:
         assert f"reference/dialects/{name}.md" in site()
+
+
+@pytest.mark.parametrize("page", ["install.md", "first-minutes.md", *(f.name for f in DOCS.glob("tutorial/*.md"))])
+def test_a_tutorial_needs_nothing_but_the_package(page: str) -> None:
+    """Who has installed the wheel has no tests/, and no examples/ either."""
+    (file,) = (f for f in (DOCS / page, DOCS / "tutorial" / page) if f.exists())
+    for block in re.findall(r"^```(?:python|console)\n(.*?)^```$", file.read_text(encoding="utf-8"), re.M | re.S):
+        assert not re.search(r"\b(tests|examples)/|\bsupport\b", block)
+
+
+@pytest.mark.slow
+def test_the_picture_of_the_architecture_is_current() -> None:
+    ran = subprocess.run([sys.executable, DOCS / "architecture.py", "--check"], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
 
 
 def test_fields_of_docstrings_become_lists() -> None:
