@@ -9,7 +9,8 @@ import argparse
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import yaml
@@ -52,17 +53,28 @@ def configuration() -> dict[str, Any]:
 
 
 def expanded(nav: list[Any]) -> list[Any]:
-    """A navigation in which `folder/` stands no more for the generated pages of that folder, but they do themselves."""
-    generated = list(pages.generated())
-    found: list[Any] = []
+    """A navigation in which `folder/` stands no more for the pages of that folder that have no place of their own."""
+    written = [file.relative_to(pages.DOCS).as_posix() for file in sorted(pages.DOCS.rglob("*.md"))]
+    left = [path for path in (*written, *pages.generated()) if path not in set(_named(nav))]
+
+    def places(entries: list[Any]) -> Iterator[Any]:
+        for entry in entries:
+            if isinstance(entry, dict):
+                yield {
+                    title: list(places(below)) if isinstance(below, list) else below for title, below in entry.items()
+                }
+            elif entry.endswith("/"):
+                yield from (path for path in left if str(PurePosixPath(path).parent) == entry.rstrip("/"))
+            else:
+                yield entry
+
+    return list(places(nav))
+
+
+def _named(nav: list[Any]) -> Iterator[str]:
     for entry in nav:
-        if isinstance(entry, dict):
-            found += [{title: expanded(below) if isinstance(below, list) else below} for title, below in entry.items()]
-        elif entry.endswith("/"):
-            found += [path for path in generated if path.startswith(entry) and not path.endswith("/index.md")]
-        else:
-            found.append(entry)
-    return found
+        for below in entry.values() if isinstance(entry, dict) else (entry,):
+            yield from _named(below) if isinstance(below, list) else [below]
 
 
 def main() -> int:
