@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import venv
@@ -60,6 +61,16 @@ def test_the_wheel_says_that_it_is_typed_and_has_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {"tx8ir/py.typed", "tx8ir/dialects/pd/__init__.pyi", "tx8ir/__main__.py"} <= set(names)
     assert not [name for name in names if name.startswith("tests/")]
+
+
+def test_an_index_shows_a_readme_without_links_that_lead_nowhere(wheel: Path) -> None:
+    """The project has no public place that they could lead to."""
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    readme = archive.read(metadata).decode().partition("\n\n")[2]
+    assert readme.startswith("# tx8ir")
+    assert not re.findall(r"\]\((?!https?:)", readme)
+    assert "are in the source distribution" in readme
 
 
 @pytest.mark.slow
