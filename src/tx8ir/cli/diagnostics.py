@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import typer
 
-from tx8ir.core import FileLocation, FusedLocation, IrError, Location, NamedLocation, ParseError
+from tx8ir.core import CallSiteLocation, FileLocation, FusedLocation, IrError, Location, NamedLocation, ParseError
 from tx8ir.core.attrs.lexer import TextLocation
 from tx8ir.core.text.comments import CommentedLocation
 from tx8ir.signature import InputError
@@ -25,6 +25,8 @@ def file_place(location: Location | None) -> FileLocation | None:
             return at.resolve()
         if isinstance(at, FusedLocation):
             work.extend(reversed(at.locations))
+        elif isinstance(at, CallSiteLocation):
+            work += (at.caller, at.callee)
         elif isinstance(at, NamedLocation | CommentedLocation):
             work.append(at.child)
     return None

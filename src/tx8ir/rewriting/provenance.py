@@ -11,7 +11,7 @@ from typing import Final
 
 import attrs
 
-from tx8ir.core import UNKNOWN, FusedLocation, Location, Operation
+from tx8ir.core import UNKNOWN, CallSiteLocation, FusedLocation, Location, Operation
 
 _ARROW: Final = " > "
 
@@ -54,9 +54,10 @@ def provenance(op: Operation) -> Provenance:
     """Which passes and patterns made `op`, and from which operations of the source program."""
     location = op.location
     if not isinstance(location, FusedLocation):
-        return Provenance((), (location,) if location.is_known else ())
+        return Provenance((), tuple(place for place in _chain(location) if place.is_known))
     steps = tuple(_step(text) for text in location.by.split(_ARROW) if text)
-    return Provenance(steps, tuple(part for part in location.locations if part.is_known))
+    places = {place: None for part in location.locations for place in _chain(part) if place.is_known}
+    return Provenance(steps, tuple(places))
 
 
 def _step(text: str) -> RewriteStep:
@@ -86,21 +87,41 @@ def derived_location(sources: Iterable[Location], by: str) -> Location:
     return FusedLocation(tuple(places) or (UNKNOWN,), _ARROW.join([*steps, by]))
 
 
-_PLACES: Final = 16
-"""How many places a location has at most after inlining, unless it had more before."""
+_SITES: Final = 16
+"""How many calls inside one another a location says at most after inlining."""
 
 
 def at_call_site(location: Location, site: Location, by: str) -> Location:
-    """The location of an operation at `location` that `by` inlined at a call at `site`.
+    """The location of an operation at `location` that `by` inlined at a call at `site`: `callsite(callee at caller)`.
 
-    Its own places come first, then call sites, the innermost first. Past 16 places outer call sites are left out, so
-    that a chain of calls does not make locations as long as itself.
+    Each of its own places is at that call site; a call that was inlined itself is at its own. Of a call that stands
+    for several, the first place counts. Past 16 call sites the outer ones are left out, so that a chain of calls does
+    not make locations as long as itself.
     """
-    own = location.locations if isinstance(location, FusedLocation) else (location,)
-    sites = site.locations if isinstance(site, FusedLocation) else (site,)
-    room = max(len(own), _PLACES)
-    places = {id(place): place for place in (*own, *sites[:_PLACES]) if place.is_known}
+    own = _parts(location)
+    steps = location.by.split(_ARROW) if isinstance(location, FusedLocation) and location.by else []
+    sites = tuple(place for part in _parts(site)[:1] for place in _chain(part)) if site.is_known else ()
+    places: dict[int, Location] = {}
+    for place in own:
+        chain = (*_chain(place), *sites)[: 1 + _SITES]
+        if any(link.is_known for link in chain):
+            found = chain[-1]
+            for link in reversed(chain[:-1]):
+                found = CallSiteLocation(link, found)
+            places[id(place)] = found
     if not places:
         return UNKNOWN
-    steps = location.by.split(_ARROW) if isinstance(location, FusedLocation) and location.by else []
-    return FusedLocation(tuple(places.values())[:room], _ARROW.join([step for step in steps if step != by] + [by]))
+    return FusedLocation(tuple(places.values()), _ARROW.join([step for step in steps if step != by] + [by]))
+
+
+def _parts(location: Location) -> tuple[Location, ...]:
+    return location.locations if isinstance(location, FusedLocation) else (location,)
+
+
+def _chain(location: Location) -> tuple[Location, ...]:
+    """A place, and the calls that it was inlined at, the innermost first."""
+    found: list[Location] = []
+    while isinstance(location, CallSiteLocation):
+        found.append(location.callee)
+        location = location.caller
+    return (*found, location)

@@ -8,7 +8,7 @@ import pytest
 
 from support.examples import with_examples
 from support.steps import assert_linear
-from tx8ir.core import Builder, FunctionType, Program, SymbolRefAttr, TensorType, Value, parse
+from tx8ir.core import Builder, FileLocation, FunctionType, Program, SymbolRefAttr, TensorType, Value, parse, print_op
 from tx8ir.dialects import cf, func, pd, scf
 from tx8ir.rewriting.provenance import provenance
 from tx8ir.testing import assert_preserves, check
@@ -167,6 +167,24 @@ def test_operations_know_the_call_they_come_from(run) -> None:
     run(program, "inline")
     made = provenance(program.main.body.block.first_op)
     assert str(made) == '"g.py":1:1, "f.py":2:1, "main.py":3:1 -> inline'
+    location = program.main.body.block.first_op.location
+    written = 'loc(fused<"inline">[callsite("g.py":1:1 at callsite("f.py":2:1 at "main.py":3:1))])'
+    assert str(location) == written
+    again = parse(print_op(program.module, locations=True))
+    assert str(again.main.body.block.first_op.location) == written
+
+
+def test_a_long_chain_of_calls_keeps_the_inner_call_sites(run) -> None:
+    program = _chain(40)
+    for number, op in enumerate(op for op in program.module.walk() if op.name != "func.func"):
+        op.location = FileLocation("f.py", number + 1, 1)
+    relu = next(op for op in program.module.walk() if op.name == "pd.relu")
+    call_site = next(op for op in program.body.ops if op.sym_name == "f39").body.block.first_op.location
+    own = relu.location
+    run(program, "inline")
+    made = provenance(program.main.body.block.first_op)
+    assert made.sources[:2] == (own, call_site)
+    assert len(made.sources) == 17
 
 
 # --- size ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from tx8ir.core.location import FusedLocation, Location, NamedLocation
+from tx8ir.core.location import CallSiteLocation, FusedLocation, Location, NamedLocation
 
 if TYPE_CHECKING:
     from tx8ir.core.ir.operation import Operation
@@ -67,6 +67,8 @@ def comments_of(location: Location) -> Comments:
             work.append(at.child)
         elif isinstance(at, NamedLocation):
             work.append(at.child)
+        elif isinstance(at, CallSiteLocation):
+            work.append(at.callee)
         elif isinstance(at, FusedLocation):
             work += reversed(at.locations)
     return Comments(tuple(above), tuple(behind), tuple(below))
