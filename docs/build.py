@@ -28,7 +28,7 @@ def write_pages(folder: Path) -> None:
         path = file.relative_to(pages.DOCS)
         if file.suffix == ".md":
             _write(folder / path, pages.relinked(file.read_text(encoding="utf-8"), path.as_posix()))
-        elif file.suffix in (".svg", ".png", ".css", ".json"):
+        elif file.suffix in (".svg", ".png", ".css", ".js", ".json"):
             _write(folder / path, file.read_bytes())
     for path, make in pages.generated().items():
         _write(folder / path, pages.relinked(make(), path))

@@ -74,7 +74,11 @@ def _rows(op: type[Op]) -> Iterator[str]:
     ):
         for field in fields:
             parameter = taken.get(field.name)
-            annotation = "" if parameter is None or kind != "attribute" else str(parameter.annotation).strip("'")
+            annotation = (
+                ""
+                if parameter is None or kind != "attribute"
+                else str(parameter.annotation).strip("'").replace(" | ", " or ")
+            )
             default = getattr(field, "default", MISSING)
             if default is not MISSING:
                 annotation += f" = {getattr(default, 'value', default)!r}"
