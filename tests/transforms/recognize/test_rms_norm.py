@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from support.examples import with_examples
-from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, parse
+from tx8ir.core import Builder, Operation, Program, TensorType, Value, VTensorType, bf16, f16, f32, f64, parse
 from tx8ir.dialects import builtin, pd
 from tx8ir.rewriting.declarative.explain import explain
 from tx8ir.testing import NumericGuarantee, assert_preserves, check
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.testing.programs.exporter_forms import Forms, by_number, leave
-from tx8ir.transforms.recognize.rms_norm import rms_norm, rms_norm_scale
+from tx8ir.transforms.recognize.rms_norm import rms_norm, rms_norm_inner_scale, rms_norm_scale
 
 PASS = "recognize-rms-norm"
 T = VTensorType((2, 3, 4), f32)
@@ -198,3 +198,19 @@ def test_a_factor_of_no_elements_stays_a_product() -> None:
       return %1 : !pd.vtensor<1x0x1x1xf32>
     } }""")
     assert not assert_preserves(PASS, program).changed
+
+
+def test_a_weight_times_x_stays_without_an_epsilon(build, run) -> None:
+    """Of 5e-324 times a half nothing is left, and 0 times the reciprocal root of 0 is NaN; 5e-324 times it is not."""
+    kind = VTensorType((2,), f64)
+
+    def body(x: Value, w: Value) -> Operation:
+        inverse = pd.rsqrt(pd.mean(pd.square(x), axis=(0,), keepdim=True))
+        return pd.multiply(pd.multiply(x, w), inverse)
+
+    program: Program = build(body, kind, kind)
+    inputs = dict(zip(program.inputs, (np.array([-5e-324, 0.0]), np.array([-0.25, 1.0])), strict=True))
+    assert_preserves(PASS, program, inputs=inputs)
+    root = program.main.body.block.terminator.prev_op
+    reasons = [str(m) for m in explain(rms_norm_inner_scale, root).mismatches]
+    assert any("expected an epsilon above 0, found 0 in the format of the result" in text for text in reasons), reasons

@@ -16,6 +16,7 @@ from tx8ir.rewriting.declarative.constraints import Constraint
 from .arith_patterns import reciprocal_root, root, square
 from .base import FUSIBLE, Recognizer, same_type
 from .normalization import (
+    HAS_EPSILON,
     begin_axis,
     begins_as_norm,
     begins_at,
@@ -82,6 +83,7 @@ _SAME_AXES: Final = Constraint(
     lambda found: f"mean from axis {begin_axis(found, 'mean')}, normalised from axis {begins_at(found.root)}",
 )
 _MEANS: Final = means("mean", "variance")
+_INNER: Final = (*_MEANS, HAS_EPSILON, fits_normalized("weight", _begin))
 
 layer_norm: Final = Rule(
     "layer-norm",
@@ -98,7 +100,7 @@ layer_norm_inner_scale: Final = Rule(
         Node(pd.MultiplyOp, _centred, _inverse_weight),
     ),
     _layer_norm,
-    where=[*_MEANS, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
+    where=[*_INNER, *FUSIBLE, same_type("x")],
     doc="the same, the weight multiplied with something inside",
 )
 layer_norm_folded: Final = Rule(
@@ -109,7 +111,7 @@ layer_norm_folded: Final = Rule(
         Node(pd.SubtractOp, _bias, Node(pd.MultiplyOp, _mean, _inverse_weight)),
     ),
     _layer_norm,
-    where=[*_MEANS, fits_normalized("weight", _begin), fits_normalized("bias", _begin), *FUSIBLE, same_type("x")],
+    where=[*_INNER, fits_normalized("bias", _begin), *FUSIBLE, same_type("x")],
     doc="x * k + (bias - mean(x) * k) with k = weight / sqrt(mean((x - mean(x))^2) + epsilon)",
 )
 layer_norm_scale: Final = Rule(
@@ -144,8 +146,9 @@ class RecognizeLayerNorm(Recognizer):
     difference or one computed again; the root divides, or its reciprocal multiplies; epsilon may be missing; means keep
     their axes, or get them back by unsqueeze or reshape, or are sums divided by the number of elements. Scale and bias
     may be missing, have leading axes of extent 1, and the scale may be multiplied with the difference or with the
-    reciprocal root first, as Keras does (`x * k + (bias - mean(x) * k)`). Each is also taken over by a `pd.layer_norm`
-    that has none. After Ba et al., arXiv:1607.06450, and what PyTorch, TensorFlow, JAX and ONNX function bodies write.
+    reciprocal root first, if epsilon is above 0, as Keras does (`x * k + (bias - mean(x) * k)`). Each is also taken
+    over by a `pd.layer_norm` that has none. After Ba et al., arXiv:1607.06450, and what PyTorch, TensorFlow, JAX and
+    ONNX function bodies write.
 
     A variance computed as mean(x^2) - mean(x)^2 is not recognised: it cancels where the mean is large, so that the
     values differ by more than rounding (and are not even positive).

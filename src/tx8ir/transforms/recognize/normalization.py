@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from tx8ir.core import Operation, RankedTensor, Value
 from tx8ir.dialects import pd
@@ -43,6 +45,22 @@ def plus_epsilon(x: Pattern) -> OneOf:
 def epsilon_of(found: Match) -> float:
     """The number that `plus_epsilon` has matched, 0 where there is none."""
     return float(found.constants.get("epsilon", found.attributes.get("epsilon", 0.0)))
+
+
+def _stored_epsilon(found: Match) -> float:
+    """The number as the element type holds it: 1e-8 is 0 in fp16."""
+    kind = found.root.results[0].type
+    assert isinstance(kind, RankedTensor)
+    return float(np.asarray(epsilon_of(found)).astype(kind.element.dtype))
+
+
+HAS_EPSILON: Final = Constraint(
+    "an epsilon above 0",
+    lambda found: _stored_epsilon(found) > 0,
+    lambda found: f"{_stored_epsilon(found):g} in the format of the result",
+)
+"""Of squares that vanish the root is 0, and its reciprocal infinite. A product of x and a weight vanishes where x does
+not: 0 times infinity is NaN, x times infinity is not."""
 
 
 def _axes(op: Operation) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from tx8ir.rewriting.declarative.constraints import Constraint
 from .arith_patterns import reciprocal_root, root, square
 from .base import FUSIBLE, Recognizer, same_type
 from .normalization import (
+    HAS_EPSILON,
     begin_axis,
     begins_as_norm,
     begins_at,
@@ -68,7 +69,7 @@ rms_norm_inner_scale: Final = Rule(
         Node(pd.DivideOp, Node(pd.MultiplyOp, _x, _weight), root(_mean_square)),
     ),
     _rms_norm,
-    where=[*_MEANS, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
+    where=[*_MEANS, HAS_EPSILON, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
     doc="the same, the weight multiplied with something inside",
 )
 rms_norm_scale: Final = Rule(
@@ -88,7 +89,8 @@ class RecognizeRmsNorm(Recognizer):
     Over the last axis or several trailing ones. The square is a power, a product or `pd.square`; the root divides, or
     its reciprocal multiplies; epsilon may be missing; the mean keeps its axes, or gets them back by unsqueeze or
     reshape, or is a sum divided by the number of elements. The weight may be missing, have leading axes of extent 1,
-    and be multiplied with x or with the reciprocal root first. A `pd.rms_norm` without a weight also takes one over.
+    and be multiplied with x or with the reciprocal root first, if epsilon is above 0. A `pd.rms_norm` without a weight
+    also takes one over.
     After Zhang and Sennrich, arXiv:1910.07467, and how models of the Llama and T5 families are exported.
 
     On the TX8 the operation is lowered as the arithmetic it was made of. Of `x - mean(x)` it becomes a `pd.layer_norm`
