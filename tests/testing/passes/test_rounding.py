@@ -12,7 +12,7 @@ import tx8ir
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.target.formats import BF16, F16, F32, Format
-from tx8ir.testing import NumericGuarantee, check, draw_inputs, observe
+from tx8ir.testing import NumericGuarantee, assert_preserves, check, draw_inputs, observe
 from tx8ir.testing.passes.observe import difference
 from tx8ir.testing.passes.rounding import rounding_allowances, rounding_difference, ulps
 
@@ -132,3 +132,20 @@ def test_units_in_the_last_place_are_the_distance_to_the_next_number(format: For
     away = np.nextafter(stored, np.where(stored < 0, -np.inf, np.inf).astype(format.dtype))
     expected = np.abs(away.astype(np.float64) - stored.astype(np.float64))
     assert ulps(stored.astype(np.float64), format).tolist() == expected.tolist()
+
+
+def test_a_constant_of_a_new_format_counts_where_one_that_had_it_goes_away() -> None:
+    program = tx8ir.parse("""
+module {
+  func.func @main(%x: !pd.vtensor<1x1x1xf32>, %m: !pd.vtensor<i1>) -> !pd.vtensor<1x1x1xf32> {
+    %0 = "builtin.constant"() {value = dense<-0.13662207> : !pd.vtensor<1x1x1xf32>} : () -> !pd.vtensor<1x1x1xf32>
+    %1 = "pd.scaled_dot_product_attention"(%x, %x, %0, %m) {is_causal = true}
+        : (!pd.vtensor<1x1x1xf32>, !pd.vtensor<1x1x1xf32>, !pd.vtensor<1x1x1xf32>, !pd.vtensor<i1>)
+        -> !pd.vtensor<1x1x1xf32>
+    %2 = "pd.full"() {dtype = bf16, shape = array<i64: 1>, value = 2.0 : f64} : () -> !pd.vtensor<1xbf16>
+    return %1 : !pd.vtensor<1x1x1xf32>
+  }
+}
+""")
+    inputs = {"arg0": np.zeros((1, 1, 1), np.float32), "arg1": np.array(True)}
+    assert_preserves("auto-mixed-precision", program, inputs=inputs)

@@ -32,7 +32,7 @@ from tx8ir.testing.reduction.reduce import count_operations
 from .counterexample import CheckedStage, Failure, Kind
 from .coverage import MAX_EVENTS, TooManySteps
 from .observe import NumericGuarantee, Observation, ObservedProgram, difference
-from .rounding import exceeds, format_allowances, is_inside, makes_nan, rounding_difference
+from .rounding import exceeds, format_allowances, is_inside, makes_nan, narrower, rounding_difference
 
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[Callable[[], object]], object]
@@ -313,13 +313,8 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def _new_integers(before: Program, after: Program) -> tuple[ScalarType, ...]:
-    """The integer types that values may have got by a pass: those of more values than before.
-
-    Also those that are narrower than one of fewer values: where casts become the same, values go away.
-    """
-    earlier, later = (Counter(_integers(program)) for program in (before, after))
-    gone = earlier - later
-    return tuple(t for t in later if later[t] > earlier[t] or any(t.format.bits < g.format.bits for g in gone))
+    """The integer types that values may have got by a pass."""
+    return narrower(Counter(_integers(before)), Counter(_integers(after)), lambda element: element.format.bits)
 
 
 def _integers(program: Program) -> Iterator[ScalarType]:

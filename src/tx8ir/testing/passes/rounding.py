@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias, TypeGuard, cast
+from typing import Any, Final, TypeAlias, TypeGuard, TypeVar, cast
 
 import attrs
 import numpy as np
@@ -44,6 +44,7 @@ from tx8ir.testing.chip.differential import RATIO
 from .observe import Difference, NumericGuarantee, Observation, difference, observe
 
 Array: TypeAlias = NDArray[Any]
+T = TypeVar("T")
 
 RUNS: Final = 4
 """Perturbed runs. With signs drawn for every element, four of them miss a deviation by chance in one of 16 elements
@@ -225,7 +226,7 @@ def format_allowances(
 
     Raises what `observe` raises.
     """
-    formats = tuple(stored_formats(after) - stored_formats(before))
+    formats = narrower(stored_formats(before), stored_formats(after), lambda format: format.bits)
     if not formats:
         return {}
     moved = [
@@ -377,6 +378,15 @@ def rounded_format(op: Operation) -> Format | None:
 
 
 # --- stored numbers --------------------------------------------------------------------------------------------------
+
+
+def narrower(before: Counter[T], after: Counter[T], bits: Callable[[T], int]) -> tuple[T, ...]:
+    """The types that there are more of than before, and those of fewer bits than one that there are fewer of.
+
+    Of those too, as what had the same type may be gone: a dead constant, a cast that became another.
+    """
+    gone = before - after
+    return tuple(t for t in after if after[t] > before[t] or any(bits(t) < bits(g) for g in gone))
 
 
 def stored_formats(program: Program) -> Counter[Format]:
