@@ -102,7 +102,7 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         taken = "".join(f"take_region(self, {f.name}, {f.name!r}), " for f in single)
         if d.has_variadic_region:
             last = d.regions[-1].name
-            taken += f"*[take_region(self, r, {last!r}) for r in {last} or ()]"
+            taken += f"*[take_region(self, r, {last!r}) for r in {last} or ()],"
         body.append(f"regions = ({taken})")
         if len(d.regions) > 1 or d.has_variadic_region:
             body.append("if len(set(regions)) < len(regions): refuse_repeated(self)")
