@@ -196,7 +196,7 @@ MISTAKES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda x, n: x + "a", TypeError, "unsupported operand type"),
     (lambda x, n: x + np.array(["a"]), IrError, "an array of <U1 cannot be a tensor"),
     (lambda x, n: x & x, IrError, "for truth values, not for a tensor of f32"),
-    (lambda x, n: x.rellu(), AttributeError, "a value of !pd.vtensor<2xf32> has no attribute 'rellu'"),
+    (lambda x, n: x.rellu(), AttributeError, "'BlockArgument' object has no attribute 'rellu'"),
     (lambda x, n: pd.exp(x).rellu(), AttributeError, "has no attribute 'rellu'"),
     (lambda x, n: x.softmax(dim=1), TypeError, r"x.softmax\(axis: 'int' = -1.*unexpected keyword argument 'dim'"),
     (lambda x, n: x.astype("fp7"), ValueError, "dtype is 'fp7'; expected one of"),

@@ -17,7 +17,7 @@ from tx8ir.support.display import Displayable
 
 from .block import require_block
 from .value import ErasedValue, OpOperand, OpResult, Value, as_value, as_values, make_uses, unlink
-from .value_class import PythonOperators, lent
+from .value_class import PythonOperators
 
 if TYPE_CHECKING:
     from .block import Block, Region
@@ -376,15 +376,6 @@ class Operation(PythonOperators, Displayable):
     def _as_value(self) -> Value:
         return as_value(self)
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """What the only result is lent (`pd.matmul(x, w).relu()`), unless the operation has a field of the name."""
-            if not name.startswith("_") and len(self._results) == 1:
-                result = self._results[0]
-                return getattr(result, name) if name in _OF_TENSORS else lent(result, name)
-            raise AttributeError(f"{self.name} has no attribute {name!r}", name=name, obj=self)
-
     def __str__(self) -> str:
         """The text of it and everything inside it."""
         return _module("text.printer").print_op(self)
@@ -396,9 +387,6 @@ class Operation(PythonOperators, Displayable):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}: {len(self._operands)} operands, {len(self._results)} results>"
-
-
-_OF_TENSORS = frozenset({"dtype", "rank", "shape"})
 
 
 def _module(name: str) -> Any:

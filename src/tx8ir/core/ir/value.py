@@ -12,7 +12,7 @@ from tx8ir.core.errors import IrError
 from tx8ir.core.location import Location, NamedLocation, unnamed
 from tx8ir.support.display import Displayable
 
-from .value_class import PythonOperators, lent, lent_names
+from .value_class import PythonOperators
 
 if TYPE_CHECKING:
     from .block import Block
@@ -147,14 +147,6 @@ class Value(PythonOperators, Displayable):
 
     def _as_value(self) -> Value:
         return self
-
-    if not TYPE_CHECKING:  # what dialects lend is typed by their own classes, as `pd.Tensor` is
-
-        def __getattr__(self, name: str) -> Any:
-            return lent(self, name)
-
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *lent_names(self)]
 
     def __bool__(self) -> NoReturn:
         raise TypeError(

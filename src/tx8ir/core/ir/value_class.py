@@ -2,6 +2,10 @@
 
 A dialect registers a subclass of `Value` for its types. Values are never made of that class: operators and names that
 `Value` does not have are looked up there, by the type that the value has at the moment.
+
+Each such name is a descriptor of `PythonOperators`, the common base of values and operations. A `__getattr__` would do
+without, but of a class that has one Python reads every attribute six times slower, slots too. So there is one only
+until the dialects are loaded that lend something.
 """
 
 # Values and operations say which value they stand for.
@@ -14,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError
 from tx8ir.core.location import STATE, at_location, caller_location
-from tx8ir.support.registration import load_registered
+from tx8ir.support.registration import is_loaded, load_registered
 
 if TYPE_CHECKING:
     from .value import Value
@@ -40,6 +44,11 @@ def register_value_class(dialect: str, value_class: type[Value], *type_classes: 
             )
     for type_class in type_classes:
         _CLASSES[type_class] = (dialect, value_class)
+    for name in _names(value_class):
+        if not hasattr(PythonOperators, name):
+            setattr(PythonOperators, name, _Lent(name))
+    if is_loaded("value class"):
+        _end_lookup()
 
 
 def value_class_of(kind: Type) -> tuple[str, type[Any]] | None:
@@ -58,9 +67,9 @@ def _find(kind: Type) -> tuple[str, type[Any]] | None:
     return found
 
 
-def lent(value: Value, name: str) -> Any:
+def _lent(value: Value, name: str) -> Any:
     """The attribute `name` that the value is lent, bound to it. Raises AttributeError when there is none."""
-    found = None if name.startswith("_") else _find(value.type)
+    found = _find(value.type)
     own = None if found is None else _own(found[1], name)
     if own is not None:
         return own.__get__(value, type(value))
@@ -77,10 +86,48 @@ def _own(value_class: type[Any], name: str) -> Any:
     return None
 
 
-def lent_names(value: Value) -> list[str]:
-    """The public names that a value is lent, for `dir` and TAB."""
-    found = _find(value.type)
-    return [] if found is None else [name for name in dir(found[1]) if not name.startswith("_")]
+def _names(value_class: type[Any]) -> list[str]:
+    return [name for name in dir(value_class) if not name.startswith("_")]
+
+
+class _Lent:
+    """A name of values, and of operations with one result, that is what the dialect of the type says."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, given: PythonOperators | None, owner: type[Any]) -> Any:
+        if given is None:
+            return self
+        value = _value_of(given, self.name)
+        return _lent(value, self.name) if self.name not in _OF_TENSORS else getattr(value, self.name)
+
+
+_OF_TENSORS: Final = ("dtype", "rank", "shape")
+"""What every value of a tensor type has, and an operation by its result."""
+
+
+def _value_of(given: PythonOperators, name: str) -> Value:
+    try:
+        return given._as_value()
+    except IrError as error:
+        raise AttributeError(f"no attribute {name!r}: {error.message}", name=name, obj=given) from None
+
+
+def _load_and_look_again(given: PythonOperators, name: str) -> Any:
+    """The `__getattr__` of `PythonOperators` until the dialects are loaded that lend names."""
+    if not name.startswith("_"):
+        load_registered("value class")
+        _end_lookup()
+        return getattr(given, name)
+    raise AttributeError(f"{type(given).__name__!r} object has no attribute {name!r}", name=name, obj=given)
+
+
+def _end_lookup() -> None:
+    if "__getattr__" in vars(PythonOperators):
+        del PythonOperators.__getattr__  # pyright: ignore[reportAttributeAccessIssue]  (not declared)
 
 
 def require_insertion_point(what: str) -> None:
@@ -135,6 +182,15 @@ class PythonOperators:
     def _as_value(self) -> Value:
         raise NotImplementedError  # both say
 
+    def __dir__(self) -> list[str]:
+        """For TAB: its own names, and those that the dialect of its type lends it."""
+        own = [name for name in super().__dir__() if not isinstance(getattr(type(self), name, None), _Lent)]
+        try:
+            found = _find(self._as_value().type)
+        except IrError:
+            return own
+        return own if found is None else [*own, *_names(found[1])]
+
     if TYPE_CHECKING:
 
         def __add__(self, other: Any, /) -> Any: ...
@@ -180,6 +236,8 @@ class PythonOperators:
         __iter__ = None
         # NumPy leaves `array + x` to the value.
         __array_ufunc__ = None
+        __getattr__ = _load_and_look_again
+        dtype, rank, shape = map(_Lent, _OF_TENSORS)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError(

@@ -112,7 +112,7 @@ class TensorOperators(Value):
     @property
     def T(self) -> Self:
         """The axes in reverse order."""
-        made_at = caller_location(3)  # of who asks `Value.__getattr__`, which asks `lent`
+        made_at = caller_location(3)  # of who reads the name that is lent
         return _construct("T", lambda: pd.transpose(self, perm=tuple(reversed(range(self.rank)))), made_at)
 
     def astype(self, dtype: ElementLike) -> Self:
