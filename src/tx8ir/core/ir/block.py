@@ -131,8 +131,19 @@ class Block(Displayable):
 
     def append(self, op: Operation) -> Operation:
         """Put a detached operation at the end. Raises IrError when it is in a block, or this block is inside it."""
-        self._check_insert(op)
-        append_unchecked(self, op)
+        if getattr(op, "_regions", self) or op._parent is not None:  # most often there is nothing to check
+            self._check_insert(op)
+        last = self._last
+        op._parent = self
+        op._previous = last
+        if last is None:
+            self._first = op
+        else:
+            last._next = op
+            if self._order_valid:
+                op._order = last._order + _ORDER_GAP
+        self._last = op
+        self._count += 1
         return op
 
     def extend(self, ops: Iterable[Operation]) -> None:
@@ -147,8 +158,10 @@ class Block(Displayable):
 
     def insert_before(self, op: Operation, anchor: Operation) -> Operation:
         """Put a detached operation before `anchor`. Raises IrError when it is in a block or `anchor` elsewhere."""
-        self._check_anchor(anchor)
-        self._check_insert(op)
+        if getattr(anchor, "_parent", None) is not self:
+            self._check_anchor(anchor)
+        if getattr(op, "_regions", self) or op._parent is not None:
+            self._check_insert(op)
         before = anchor._previous
         op._parent = self
         op._previous = before
@@ -280,21 +293,6 @@ class Block(Displayable):
 
     def __repr__(self) -> str:
         return f"<Block with {len(self._args)} arguments and {self._count} operations>"
-
-
-def append_unchecked(block: Block, op: Operation) -> None:
-    """Put an operation at the end that is known to be detached, and not to be around the block."""
-    last = block._last
-    op._parent = block
-    op._previous = last
-    if last is None:
-        block._first = op
-    else:
-        last._next = op
-        if block._order_valid:
-            op._order = last._order + _ORDER_GAP
-    block._last = op
-    block._count += 1
 
 
 def require_block(given: object, what: str) -> None:

@@ -78,7 +78,6 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
             made._regions = made._successors = ()
             made._order = 0
             made._location = op._location
-            made._next = None
             made._parent = target
             made._previous = last
             if last is None:
@@ -86,7 +85,6 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
             else:
                 last._next = made
             last = made
-            target._count += 1
             if op._successors:
                 made._successors = tuple([get(b, b) for b in op._successors])
             if op._regions:
@@ -95,6 +93,8 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
                 break
             op = op._next
         target._last = last
+        if last is not None:
+            last._next = None  # the next one of the block, if there is one, changes that
     # From outside, or defined later in the text (another block, or a cycle).
     for use in unmapped:
         use._value = get(use._value, use._value)
@@ -125,6 +125,7 @@ def _clone_regions(op: Operation, made: Operation, mapping: dict[Any, Any], work
         for block in region._blocks:
             new = block.__class__([a._type for a in block._args])
             new._parent = copy
+            new._count = block._count  # as many as will be in it
             copy._blocks.append(new)
             mapping[block] = new
             for old_arg, new_arg in zip(block._args, new._args, strict=True):

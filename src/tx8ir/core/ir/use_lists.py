@@ -4,16 +4,18 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.location import UNKNOWN, Location
 
-from .operation import Operation, erase_unchecked
+from .block import Block
+from .operation import ErasedOperation, Operation, erase_unchecked
 from .value import OpOperand, OpResult, Value
 
 ExpressionKey: TypeAlias = tuple[Any, ...]
+Expression: TypeAlias = tuple[Operation, int, ExpressionKey | None]
 
 
 def is_unused(op: Operation) -> bool:
@@ -24,16 +26,23 @@ def is_unused(op: Operation) -> bool:
     return True
 
 
-def erase_if_unused(op: Operation, by: str, where: Location) -> Sequence[Operation] | None:
-    """Erase an operation in a block that has no regions and no used result; None when it is not such a one.
+def unused(ops: Iterable[Operation]) -> Iterator[Operation]:
+    """Those operations of which no result has uses, and which are not erased, when it is their turn."""
+    for op in ops:
+        if op.__class__ is ErasedOperation:
+            continue
+        for result in op._results:
+            if result._first_use is not None:
+                break
+        else:
+            yield op
+
+
+def erase_flat(op: Operation, by: str, where: Location) -> Sequence[Operation]:
+    """Erase an operation in a block that has no regions, and no result with uses.
 
     Gives the operations of other blocks of whose results nothing is used now. O(operands).
     """
-    for result in op._results:
-        if result._first_use is not None:
-            return None
-    if op._regions:
-        return None
     uses, block = op._operands, op._parent
     erase_unchecked(op, by, where)
     freed: list[Operation] | None = None
@@ -44,25 +53,36 @@ def erase_if_unused(op: Operation, by: str, where: Location) -> Sequence[Operati
     return freed or ()
 
 
-def expression_key(op: Operation, is_commutative: bool) -> ExpressionKey | None:
-    """What two operations have in common when they compute the same; None for one with regions.
+def expressions(block: Block, kinds: Mapping[type[Operation], int], commutes: int) -> Iterator[Expression]:
+    """The operations of a block in order, each with its kind, and with a key that those have in common which compute
+    the same: class, operands (in any order for the first two, where the kind is `commutes`), attributes, result types.
 
-    That is: class, operands (in any order for the first two of a commutative one), attributes and result types.
+    The operation given last may be erased. There is no key for one with regions; one of kind 0 without is left out.
     """
-    if op._regions:
-        return None
-    operands, results = op._operands, op._results
-    if len(results) == 1 and len(operands) == 2:  # the common shapes, without building lists
-        a, b = operands[0]._value, operands[1]._value
-        if is_commutative and id(a) > id(b):
-            a, b = b, a
-        return (op.__class__, a, b, op._attributes, results[0]._type)
-    if len(results) == 1 and len(operands) == 1:
-        return (op.__class__, operands[0]._value, op._attributes, results[0]._type)
-    values = [use._value for use in operands]
-    if is_commutative and id(values[0]) > id(values[1]):
-        values[0], values[1] = values[1], values[0]
-    return (op.__class__, len(values), *values, op._attributes, *[result._type for result in results])
+    following = block._first
+    while following is not None:
+        op = following
+        following = op._next
+        if op._regions:
+            yield op, 0, None
+            continue
+        kind = kinds[op.__class__]
+        if not kind:
+            continue
+        operands, results = op._operands, op._results
+        if len(results) == 1 and len(operands) == 2:  # the common shapes, without building lists
+            a, b = operands[0]._value, operands[1]._value
+            if kind == commutes and id(a) > id(b):
+                a, b = b, a
+            yield op, kind, (op.__class__, a, b, op._attributes, results[0]._type)
+        elif len(results) == 1 and len(operands) == 1:
+            yield op, kind, (op.__class__, operands[0]._value, op._attributes, results[0]._type)
+        else:
+            values = [use._value for use in operands]
+            if kind == commutes and id(values[0]) > id(values[1]):
+                values[0], values[1] = values[1], values[0]
+            types = [result._type for result in results]
+            yield op, kind, (op.__class__, len(values), *values, op._attributes, *types)
 
 
 def values_of_class(op: Operation, kind: type[Type]) -> list[Value]:

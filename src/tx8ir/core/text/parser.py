@@ -10,7 +10,7 @@ from tx8ir.core.attrs.lexer import BLOCK_NAME, INTEGER, KEY, VALUE_NAME, Source,
 from tx8ir.core.attrs.types import FunctionType, Type
 from tx8ir.core.context import IrContext, UnregisteredOp, default_context
 from tx8ir.core.errors import IrError, ParseError
-from tx8ir.core.ir.block import Block, Region, append_unchecked
+from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.traits import IsolatedFromAbove
 from tx8ir.core.ir.value import Value
@@ -160,7 +160,7 @@ class Parser(AttributeParser):
                 op = create_unchecked(cls, operands, results, attributes, (), (), location)
                 if marks is not None:
                     marks.append(Mark(start, match.end(), op))
-                append_unchecked(block, op)  # pyright: ignore[reportArgumentType]  (match is None without a block)
+                block.append(op)  # pyright: ignore[reportOptionalMemberAccess]  (match is None without a block)
                 if name is not None:
                     if count is None and unshadowed and name not in scope_values and not self._scope.forward:
                         scope_values[name] = op.results[0]

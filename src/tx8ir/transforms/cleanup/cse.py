@@ -23,14 +23,14 @@ from tx8ir.core import (
     Value,
 )
 from tx8ir.core.ir.dominance import immediate_dominators
-from tx8ir.core.ir.use_lists import ExpressionKey, expression_key, merge_into, values_of_class
+from tx8ir.core.ir.use_lists import Expression, ExpressionKey, expressions, merge_into, values_of_class
 from tx8ir.dialects import builtin
 from tx8ir.passes import OperationPass, register_pass
 from tx8ir.rewriting.provenance import derived_location
 
 _Table: TypeAlias = dict[ExpressionKey, Operation]
 # A block (rest) to visit: its operations, the table it sees, where to log what it adds, and what to forget after it.
-_Frame: TypeAlias = tuple[Iterator[Operation], _Table, list[ExpressionKey] | None, list[ExpressionKey] | None]
+_Frame: TypeAlias = tuple[Iterator[Expression], _Table, list[ExpressionKey] | None, list[ExpressionKey] | None]
 
 _KEEP, _MERGE, _COMMUTE, _PARAMETER, _STATED = range(5)
 
@@ -73,19 +73,15 @@ def eliminate_common_subexpressions(
     removed = 0
     merged: dict[Operation, dict[int, Location]] = {}
     stack: list[_Frame] = []
-    _push_regions(root, stack, {}, isolated=True)
+    _push_regions(root, kinds, stack, {}, isolated=True)
     while stack:
         ops, table, log, forget = stack.pop()
-        for op in ops:
-            kind = kinds[op.__class__]
-            key = expression_key(op, kind == _COMMUTE) if kind else None
+        for op, kind, key in ops:
             if key is None:
-                if op.regions:
-                    stack.append((ops, table, log, forget))
-                    forget = None
-                    _push_regions(op, stack, table, isolated=is_isolated(op))
-                    break
-                continue
+                stack.append((ops, table, log, forget))
+                forget = None
+                _push_regions(op, kinds, stack, table, isolated=is_isolated(op))
+                break
             earlier = table.setdefault(key, op)
             if earlier is op:
                 if log is not None:
@@ -111,18 +107,18 @@ def eliminate_common_subexpressions(
     return removed
 
 
-def _push_regions(op: Operation, stack: list[_Frame], table: _Table, *, isolated: bool) -> None:
+def _push_regions(op: Operation, kinds: _Kinds, stack: list[_Frame], table: _Table, *, isolated: bool) -> None:
     """Puts the blocks inside `op` on the stack, each after its dominators and before these are forgotten."""
     for region in reversed(op.regions):
         inner: _Table = {} if isolated else table
         if len(region.blocks) == 1:
             log: list[ExpressionKey] | None = None if isolated else []
-            stack.append((iter(region.blocks[0]), inner, log, log))
+            stack.append((expressions(region.blocks[0], kinds, _COMMUTE), inner, log, log))
         elif region.blocks:
-            stack.extend(reversed(_dominance_order(region, inner)))
+            stack.extend(reversed(_dominance_order(region, kinds, inner)))
 
 
-def _dominance_order(region: Region, table: _Table) -> list[_Frame]:
+def _dominance_order(region: Region, kinds: _Kinds, table: _Table) -> list[_Frame]:
     """Frames that visit the blocks of a region in preorder of its dominator tree, forgetting each after its subtree."""
     dominators = immediate_dominators(region)
     children: dict[Block, list[Block]] = {block: [] for block in region.blocks}
@@ -138,7 +134,7 @@ def _dominance_order(region: Region, table: _Table) -> list[_Frame]:
             frames.append((iter(()), table, None, item))
             continue
         log: list[ExpressionKey] = []
-        frames.append((iter(item), table, log, None))
+        frames.append((expressions(item, kinds, _COMMUTE), table, log, None))
         pending.append(log)
         pending.extend(reversed(children[item]))
     return frames

@@ -8,7 +8,7 @@ import attrs
 
 from tx8ir.analysis.effects import Drop, DroppableKinds, is_droppable, only_reads
 from tx8ir.core import UNKNOWN, Operation, Program
-from tx8ir.core.ir.use_lists import erase_if_unused, is_unused, nearly_unused
+from tx8ir.core.ir.use_lists import erase_flat, nearly_unused, unused
 from tx8ir.passes import OperationPass, register_pass
 
 _ALWAYS: Final = Drop.ALWAYS
@@ -29,16 +29,14 @@ def eliminate_dead_code(root: Operation, *, by: str = "dce") -> int:
     del order[0]  # the root
     again: list[Operation] = []
     while order:
-        for op in reversed(order):
-            # An operation erased with the one around it has a kind that is never droppable.
+        for op in unused(reversed(order)):
             drop = kinds[op.__class__]
             if drop is not _ALWAYS and not (drop and only_reads(op)):
                 continue
-            freed = erase_if_unused(op, by, UNKNOWN)
-            if freed is not None:
+            if not op.regions:
                 removed += 1
-                again += freed
-            elif op.regions and is_unused(op) and is_droppable(op, kinds, kept):
+                again += erase_flat(op, by, UNKNOWN)
+            elif is_droppable(op, kinds, kept):
                 block, inside = op.parent, list(op.walk())
                 uses = [use for inner in inside for use in inner.op_operands]
                 removed += len(inside)
