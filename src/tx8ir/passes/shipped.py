@@ -29,6 +29,7 @@ PASSES: Final = {
     "legalize-conv-padding": "transforms.legalize.legalize_conv_padding:LegalizeConvPadding",
     "lift-cf-to-scf": "transforms.control_flow.lift_cf_to_scf:LiftCfToScf",
     "loop-invariant-motion": "transforms.control_flow.loop_invariant_motion:LoopInvariantMotion",
+    "lower-to-pd": "transforms.lowering.lower_to_pd:LowerToPd",
     "materialize-broadcast": "transforms.legalize.materialize_broadcast:MaterializeBroadcast",
     "nhwc": "transforms.legalize.nhwc:Nhwc",
     "pad-matmul": "transforms.legalize.pad_matmul:PadMatmul",

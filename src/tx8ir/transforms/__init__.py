@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from .legalize.nhwc import Nhwc
     from .legalize.pad_matmul import PadMatmul
     from .legalize.split_large_ops import SplitLargeOps
+    from .lowering.lower_to_pd import LowerToPd
     from .precision.auto_mixed_precision import AutoMixedPrecision
     from .precision.convert_dtype import ConvertDtype, Dtype
     from .precision.convert_element_types import ConvertElementTypes
@@ -77,6 +78,7 @@ __all__ = [
     "LegalizeConvPadding",
     "LiftCfToScf",
     "LoopInvariantMotion",
+    "LowerToPd",
     "MaterializeBroadcast",
     "Nhwc",
     "PadMatmul",

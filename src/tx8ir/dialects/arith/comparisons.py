@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
@@ -76,7 +76,7 @@ def related(relation: str, x: Array, y: Array, width: int) -> Array:
 class ComparisonOp(ArithOp, InferTypes):
     """A relation between two numbers, for each element."""
 
-    predicates: tuple[str, ...]
+    predicates: ClassVar[tuple[str, ...]]
 
     def infer_types(self) -> tuple[Type, ...]:
         lhs, rhs = self.operands
