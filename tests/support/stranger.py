@@ -276,6 +276,6 @@ class UnlessEvaluate(Model[UnlessOp], Evaluate):
 @Evaluate.implement(InvokeOp)
 class InvokeEvaluate(Model[InvokeOp], Evaluate):
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
-        function = evaluator.function(self.op.callee.value)
+        function = evaluator.resolve(self.op, self.op.callee)
         assert function is not None
-        return (yield Enter(function.body.block, operands[1:]))
+        return (yield Enter(function.regions[0].block, operands[1:]))

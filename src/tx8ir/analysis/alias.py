@@ -39,6 +39,7 @@ from tx8ir.core import (
 )
 from tx8ir.core.ir.calls import returns_of
 from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.ir.symbol_table import SymbolTables
 from tx8ir.dialects import func
 
 from .alias_kinds import (
@@ -119,6 +120,8 @@ class AliasAnalysis(StorageNodes):
             for op in program.body
             if CallableLike in op.info.interfaces and op.regions and len(op.regions[0])  # a declaration may do anything
         }
+        self._analysed = frozenset(self._functions.values())
+        self._tables = SymbolTables()
         with relaxed_gc():
             self._build(program)
 
@@ -249,7 +252,8 @@ class AliasAnalysis(StorageNodes):
 
     def _callee(self, call: Operation) -> Operation | None:
         model = call.interface(CallLike)
-        return self._functions.get(model.callee_symbol()) if model is not None else None
+        found = self._tables.resolve(call, model.callee_reference()) if model is not None else None
+        return found if found in self._analysed else None
 
     def _universe_of(self, value: Value) -> _Universe:
         block = value.parent_block

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from tx8ir.core import Attribute, DictAttr, Operation, SymbolRefAttr
-from tx8ir.core.attrs.attributes import ArrayAttr
-from tx8ir.core.attrs.structured import StructAttr
+from tx8ir.core import Attribute, Operation
+from tx8ir.core.ir.symbol_table import SymbolReference, names_of, references_in
 
 
 def is_public(symbol: Operation) -> bool:
@@ -17,9 +13,11 @@ def is_public(symbol: Operation) -> bool:
 
 
 def referenced_symbols(
-    op: Operation, known: dict[Attribute, tuple[SymbolRefAttr, ...]] | None = None
+    op: Operation, known: dict[Attribute, tuple[SymbolReference, ...]] | None = None
 ) -> dict[str, int]:
     """The names of the symbols that `op` and what is inside it refer to, with the number of operations that do.
+
+    Of a reference into another table (`@library::@function`) it is the outermost name.
 
     O(operations inside + distinct attributes).
 
@@ -28,29 +26,13 @@ def referenced_symbols(
         known: what attributes refer to, shared between calls; the function fills it.
     """
     found: dict[str, int] = {}
-    seen: dict[Attribute, tuple[SymbolRefAttr, ...]] = {} if known is None else known
+    seen: dict[Attribute, tuple[SymbolReference, ...]] = {} if known is None else known
     for inner in op.walk():
         attributes = inner.attributes
         references = seen.get(attributes)
         if references is None:
-            references = seen[attributes] = _references(attributes)
+            references = seen[attributes] = references_in(attributes)
         for reference in references:
-            found[reference.value] = found.get(reference.value, 0) + 1
+            name = names_of(reference)[0]
+            found[name] = found.get(name, 0) + 1
     return found
-
-
-def _references(attributes: Attribute) -> tuple[SymbolRefAttr, ...]:
-    """The symbols in an attribute, however deep, each once."""
-    found: dict[SymbolRefAttr, None] = {}
-    work: list[Any] = [attributes]
-    while work:
-        item = work.pop()
-        if isinstance(item, SymbolRefAttr):
-            found[item] = None
-        elif isinstance(item, ArrayAttr):
-            work += item.elements
-        elif isinstance(item, StructAttr):
-            work.append(DictAttr(item.fields()))
-        elif isinstance(item, Mapping):
-            work += item.values()
-    return tuple(found)

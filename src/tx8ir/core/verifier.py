@@ -15,6 +15,7 @@ from .ir.block import Block, Region
 from .ir.dominance import Dominators
 from .ir.interfaces import SymbolUser
 from .ir.operation import ErasedOperation, Operation
+from .ir.symbol_table import Symbols, SymbolTables
 from .ir.traits import IsolatedFromAbove, NoTerminator, SymbolTable, Terminator
 from .ir.value import ErasedValue, OpOperand, Value
 from .opdef.definition import declared_faults
@@ -133,8 +134,8 @@ class _Verifier:
         # Uses seen as operands, and as members of the chains of values: where they differ, some use is astray.
         self._operands = self._chained = 0
         # The definitions of each symbol table, and which table is around an operation.
-        self._symbols: dict[Operation, dict[str, Operation]] = {}
-        self._tables: dict[Operation, Operation | None] = {}
+        self._symbols: dict[Operation, Symbols] = {}
+        self._tables = SymbolTables()
         self._unreadable_tables: set[Operation] = set()
         self.is_walkable = True
         """False when a list of operations or blocks is broken, so that walking along it is not safe."""
@@ -265,7 +266,7 @@ class _Verifier:
             return False
         self._ending(block, around)
         if around.has_trait(SymbolTable):
-            self._check_symbols(around, block, self._symbols.setdefault(around, {}))
+            self._check_symbols(around, block, self._symbols.setdefault(around, Symbols()))
         return True
 
     def _ending(self, block: Block, owner: Operation) -> None:
@@ -490,32 +491,21 @@ class _Verifier:
         try:
             if check is not None:
                 check()
-            if user is not None and (table := self._table_around(op)) is not None:
+            if user is not None and (table := self._tables.around(op)) is not None:
                 symbols = self._symbols_of(table)
                 if table not in self._unreadable_tables:
                     user.verify_symbols(symbols)
         except IrError as error:
             self._fault(op, error.message)
 
-    def _symbols_of(self, table: Operation) -> dict[str, Operation]:
+    def _symbols_of(self, table: Operation) -> Symbols:
         symbols = self._symbols.get(table)
         if symbols is None:  # it lies around the operation that is verified
-            symbols = self._symbols[table] = {}
+            symbols = self._symbols[table] = Symbols()
             for region in table._regions[:1]:
                 for block in region._blocks:
                     self._check_symbols(table, block, symbols)
         return symbols
-
-    def _table_around(self, op: Operation) -> Operation | None:
-        """The nearest symbol table around; the way up is walked once, however many operations ask."""
-        climbed: list[Operation] = []
-        around = op.parent_op
-        while around is not None and around not in self._tables and not around.has_trait(SymbolTable):
-            climbed.append(around)
-            around = around.parent_op
-        table = self._tables.get(around, around) if around is not None else None
-        self._tables.update(dict.fromkeys(climbed, table))
-        return table
 
     def _check_symbols(self, table: Operation, block: Block, seen: dict[str, Operation]) -> None:
         for op in block:

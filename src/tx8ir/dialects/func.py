@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from tx8ir.core.attrs.attributes import (
@@ -14,14 +13,16 @@ from tx8ir.core.attrs.attributes import (
     TypeAttr,
     symbol_text,
 )
+from tx8ir.core.attrs.builtin_attributes import NestedSymbolRefAttr
 from tx8ir.core.attrs.lexer import VALUE_NAME
 from tx8ir.core.attrs.types import FunctionType, TupleType, Type
 from tx8ir.core.context import Dialect
 from tx8ir.core.errors import VerifyError
-from tx8ir.core.ir.block import Block, Region
+from tx8ir.core.ir.block import Region
 from tx8ir.core.ir.calls import CallableLike, CallLike
 from tx8ir.core.ir.interfaces import SymbolUser
 from tx8ir.core.ir.operation import Operation, create_unchecked
+from tx8ir.core.ir.symbol_table import SymbolReference, Symbols, SymbolTables
 from tx8ir.core.ir.traits import IsolatedFromAbove, Symbol, Terminator
 from tx8ir.core.ir.value import Value
 from tx8ir.core.location import Location
@@ -249,38 +250,35 @@ class CallOp(Op, CallLike, SymbolUser, name="func.call"):
     """Runs the function `callee` on the operands."""
 
     inputs: VariadicOperand = variadic_operand()
-    callee: SymbolRefAttr = attribute(doc="the function, a symbol of the enclosing module")
+    callee: SymbolRefAttr | NestedSymbolRefAttr = attribute(
+        doc="the function, a symbol of the enclosing module or, as `@library::@function`, of a module in it"
+    )
     outputs: VariadicResult = variadic_result()
 
     assembly_format = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
 
     def callee_symbol(self) -> str:
-        return self.callee.value
+        callee = self.callee
+        return callee.value if isinstance(callee, SymbolRefAttr) else str(callee)
+
+    def callee_reference(self) -> SymbolReference:
+        return self.callee
 
     def call_arguments(self) -> tuple[Value, ...]:
         return self.operands
 
     def function(self) -> FuncOp | None:
         """The function that is called, or None when the module around has none of that name; O(symbols)."""
-        for ancestor in self.ancestors():
-            if ancestor.name == "builtin.module":
-                return _find(ancestor.regions[0].block, self.callee.value)
-        return None
+        found = SymbolTables().resolve(self, self.callee)
+        return found if isinstance(found, FuncOp) else None
 
-    def verify_symbols(self, symbols: Mapping[str, Operation]) -> None:
-        function = symbols.get(self.callee.value)
+    def verify_symbols(self, symbols: Symbols) -> None:
+        function = symbols.resolve(self.callee)
         if not isinstance(function, FuncOp):
             raise VerifyError(f"func.call calls {self.callee}, which the module does not define", self)
         given = FunctionType([v.type for v in self.operands], [r.type for r in self.results])
         if given is not function.function_type:
             raise VerifyError(f"func.call is {given}, {self.callee} is {function.function_type}", self)
-
-
-def _find(block: Block, name: str) -> FuncOp | None:
-    for op in block:
-        if isinstance(op, FuncOp) and op.sym_name == name:
-            return op
-    return None
 
 
 func = FuncOp

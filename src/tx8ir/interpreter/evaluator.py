@@ -33,6 +33,7 @@ from tx8ir.core import (
     WeightStore,
 )
 from tx8ir.core.attrs.builtin_types import array_type
+from tx8ir.core.ir.symbol_table import SymbolReference, SymbolTables
 from tx8ir.dialects import func, pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store, store_native
@@ -197,12 +198,10 @@ class _Run:
     feeds: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
     places: dict[Operation, Sequence[NDArray[Any]]] = attrs.field(factory=dict[Operation, Any])
     globals: dict[str, RuntimeValue] = attrs.field(factory=dict[str, Any])
-    _functions: dict[str, func.FuncOp] = attrs.field(factory=dict[str, func.FuncOp], init=False)
+    _tables: SymbolTables = attrs.field(factory=SymbolTables, init=False)
 
-    def function(self, name: str) -> func.FuncOp | None:
-        if not self._functions:
-            self._functions = {op.sym_name: op for op in self.program.body if isinstance(op, func.FuncOp)}
-        return self._functions.get(name)
+    def resolve(self, op: Operation, symbol: SymbolReference) -> Operation | None:
+        return self._tables.resolve(op, symbol)
 
     def feed(self, name: str, type_: RankedTensor) -> NDArray[Any] | TensorRef:
         storage = self.feeds.get(name)

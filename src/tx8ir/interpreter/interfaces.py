@@ -23,8 +23,8 @@ from tx8ir.core import (
     f64,
 )
 from tx8ir.core.attrs.builtin_types import array_type
+from tx8ir.core.ir.symbol_table import SymbolReference
 from tx8ir.core.ir.traits import MapsNumbers
-from tx8ir.dialects import func
 
 from .storage import Storage, TensorRef
 
@@ -130,8 +130,8 @@ class Evaluator(Protocol):
         """What the globals of the module hold by name, once this evaluation has looked at one."""
         ...
 
-    def function(self, name: str) -> func.FuncOp | None:
-        """The function of that name in the program, or None; O(1), however many there are."""
+    def resolve(self, op: Operation, symbol: SymbolReference) -> Operation | None:
+        """What `op` means by a symbol, or None; O(1), however many there are."""
         ...
 
     def feed(self, name: str, type_: RankedTensor) -> NDArray[Any] | TensorRef:

@@ -143,7 +143,7 @@ class CallEvaluate(Model[func.CallOp], Evaluate):
     """Runs the body of the function that is called."""
 
     def evaluate(self, evaluator: Evaluator, operands: Sequence[RuntimeValue]) -> Asking:
-        function = evaluator.function(self.op.callee.value)
-        if function is None:
+        function = evaluator.resolve(self.op, self.op.callee)
+        if not isinstance(function, func.FuncOp):
             raise EvaluationError(f"calls {self.op.callee}, which the module does not define")
         return (yield Enter(function.body.block, operands))

@@ -22,6 +22,7 @@ from tx8ir.core import (
 )
 from tx8ir.core.ir.interfaces import operation_of
 from tx8ir.core.ir.region_branch import region_branch_around
+from tx8ir.core.ir.symbol_table import SymbolTables
 
 from .base import DataFlowAnalysis, NotYet, Point
 
@@ -53,6 +54,8 @@ class DeadCodeAnalysis(DataFlowAnalysis):
         super().__init__()
         self._interprocedural = interprocedural
         self._functions: dict[str, Operation] = {}
+        self._known: frozenset[Operation] = frozenset()
+        self._tables = SymbolTables()
         self._only_called: set[Operation] = set()
         self._taken: dict[Operation, set[Hashable]] = defaultdict(set)
         self.kinds = ControlKinds()
@@ -66,6 +69,7 @@ class DeadCodeAnalysis(DataFlowAnalysis):
                 self._functions = {
                     op.attributes["sym_name"].value: op for op in starts if CallableLike in op.info.interfaces
                 }
+                self._known = frozenset(self._functions.values())
                 self._only_called = _only_called(root, self._functions)
         for op in starts:
             if op not in self._only_called:
@@ -199,7 +203,8 @@ class DeadCodeAnalysis(DataFlowAnalysis):
     def _visit_call(self, op: Operation) -> None:
         call = op.interface(CallLike)
         assert call is not None  # its class has one
-        function = self._functions.get(call.callee_symbol())
+        function = self._tables.resolve(op, call.callee_reference()) if self._functions else None
+        function = function if function in self._known else None
         callable_ = function.interface(CallableLike) if function is not None else None
         region = callable_.callable_region() if callable_ is not None else None
         if function is None or region is None or not len(region):
@@ -222,7 +227,7 @@ class DeadCodeAnalysis(DataFlowAnalysis):
             self._visit_edges(op, around[0], around[1])
             return
         function = op.parent_op
-        is_known = function is not None and self._functions.get(_name(function)) is function
+        is_known = function in self._known
         if function is not None and is_known:
             for analysis in self.solver.analyses:
                 analysis.returned(function, op)
@@ -236,11 +241,6 @@ class DeadCodeAnalysis(DataFlowAnalysis):
             analysis.values_enter(op.results)
             analysis.control_enters(op)
         self._enter_unknown(region.blocks[0] for region in op.regions if len(region))
-
-
-def _name(function: Operation) -> str:
-    name = function.attributes.get("sym_name")
-    return name.value if name is not None else ""
 
 
 def _only_called(module: Operation, functions: Mapping[str, Operation]) -> set[Operation]:

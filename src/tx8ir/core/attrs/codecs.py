@@ -119,6 +119,8 @@ def codec_for(annotation: Any) -> tuple[Codec, bool]:
     """
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         members = [m for m in typing.get_args(annotation) if m is not type(None)]
+        if len(members) > 1 and all(isinstance(m, type) and issubclass(m, Attribute) for m in members):
+            return _attribute_codec(*members), len(members) < len(typing.get_args(annotation))
         if len(members) != 1 or len(typing.get_args(annotation)) != 2:
             raise TypeError(f"an attribute is annotated with one type or `T | None`, not {annotation}")
         return codec_for(members[0])[0], True
@@ -178,11 +180,15 @@ def _enum_codec(cls: type[enum.Enum]) -> Codec:
     )
 
 
-def _attribute_codec(cls: type[Attribute]) -> Codec:
+def _attribute_codec(cls: type[Attribute], *others: type[Attribute]) -> Codec:
+    """An attribute of a class, or of one of some others; a Python value is one of the first."""
+    accepted = (cls, *others)
+    expected = " or ".join(f"a {one.__name__}" for one in accepted)
+
     def encode(value: Any) -> Attribute:
         attribute = value if isinstance(value, Attribute) or issubclass(cls, StructAttr) else cls(value)  # pyright: ignore[reportCallIssue]  (every attribute class but the base takes its value)
-        if not isinstance(attribute, cls):
-            raise TypeError(f"expected a {cls.__name__}, not {value!r}")
+        if not isinstance(attribute, accepted):
+            raise TypeError(f"expected {expected}, not {value!r}")
         return attribute
 
-    return Codec(f"a {cls.__name__}", encode, lambda a: isinstance(a, cls), cls)
+    return Codec(expected, encode, lambda a: isinstance(a, accepted), cls)

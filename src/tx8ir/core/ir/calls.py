@@ -6,12 +6,15 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from tx8ir.core.attrs.attributes import SymbolRefAttr
+
 from .block import Region
 from .interfaces import Interface
 from .value import Value
 
 if TYPE_CHECKING:
     from .operation import Operation
+    from .symbol_table import SymbolReference
 
 
 class CallLike(Interface):
@@ -23,6 +26,10 @@ class CallLike(Interface):
     def callee_symbol(self) -> str:
         """The name of the function."""
         raise NotImplementedError  # declares the method; op classes that inherit define it
+
+    def callee_reference(self) -> SymbolReference:
+        """The function, as a symbol of the table around or of one in it. By default the name."""
+        return SymbolRefAttr(self.callee_symbol())
 
     @abstractmethod
     def call_arguments(self) -> Sequence[Value]:

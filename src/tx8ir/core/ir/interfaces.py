@@ -16,6 +16,7 @@ from .value import Value
 
 if TYPE_CHECKING:
     from .operation import Operation
+    from .symbol_table import Symbols
 
 OpT = TypeVar("OpT", bound="Operation")
 ModelT = TypeVar("ModelT")
@@ -222,8 +223,10 @@ class SymbolUser(Interface):
     __slots__ = ()
 
     @abstractmethod
-    def verify_symbols(self, symbols: Mapping[str, Operation]) -> None:
+    def verify_symbols(self, symbols: Symbols) -> None:
         """Checks the use of symbols, given the definitions of the nearest table around by name.
+
+        `symbols.resolve` finds what a reference into tables inside of it, as `@library::@function`, stands for.
 
         The verifier calls it, with a table made once, where there is a table. Raises `VerifyError`.
         """

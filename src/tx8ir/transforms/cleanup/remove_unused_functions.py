@@ -8,7 +8,8 @@ from typing import ClassVar
 import attrs
 
 from tx8ir.analysis.symbols import is_public, referenced_symbols
-from tx8ir.core import Attribute, Operation, Program, Symbol, SymbolRefAttr
+from tx8ir.core import Attribute, Operation, Program, Symbol
+from tx8ir.core.ir.symbol_table import SymbolReference
 from tx8ir.passes import Pass, PassError, option, register_pass
 
 __all__ = ["RemoveUnusedFunctions"]
@@ -55,7 +56,7 @@ class RemoveUnusedFunctions(Pass):
 
 def _reachable(roots: Iterable[Operation], symbols: dict[str, Operation]) -> set[Operation]:
     """The operations of the module that `roots` are or refer to, through any number of others."""
-    known: dict[Attribute, tuple[SymbolRefAttr, ...]] = {}
+    known: dict[Attribute, tuple[SymbolReference, ...]] = {}
     reached: set[Operation] = set()
     work = list(roots)
     while work:

@@ -10,7 +10,8 @@ import attrs
 
 from tx8ir.analysis.call_graph import components_callees_first
 from tx8ir.analysis.symbols import is_public, referenced_symbols
-from tx8ir.core import Block, Operation, Program, Region, at_location, detached
+from tx8ir.core import Block, Operation, Program, Region, SymbolRefAttr, at_location, detached
+from tx8ir.core.ir.symbol_table import SymbolTables
 from tx8ir.dialects import cf, func
 from tx8ir.passes import Pass, option, register_pass
 from tx8ir.rewriting.provenance import at_call_site
@@ -31,12 +32,12 @@ class Inline(Pass):
     others are cloned, and stay.
 
     Not inlined are calls of recursive functions (in a cycle of the call graph), of large ones, and of functions with
-    several blocks inside a region of `scf`, which holds one.
+    several blocks inside a region of `scf`, which holds one; nor calls into and in modules inside the module.
 
     Assumes: nothing but what `remove-unused-functions` does of names. Guarantees: no other call is left; every
     operation inlined also carries the location of the call. Idempotent. Cost: O(operations + max_ops · calls).
     Statistics: `inlined` (calls), `moved` (functions that went), and calls that stay: `recursive`, `too_large`,
-    `refused` (blocks in a region, or an end that is not a return).
+    `refused` (blocks in a region, or an end that is not a return), `nested` (into or in another module).
     The order, callees first by strongly connected components, and the rule for the last call are those of MLIR's
     inliner and LLVM's before it.
     """
@@ -108,11 +109,14 @@ class _Plan:
         self.moved: dict[func.FuncOp, None] = {}
         self.kept: dict[str, int] = defaultdict(int)
         calls: dict[Operation, list[func.CallOp]] = {}
+        tables = SymbolTables()
         sizes: dict[Operation, int] = {}
         for op in program.body:
             inside = list(op.walk())
             sizes[op] = len(inside) - 1
-            calls[op] = [inner for inner in inside if isinstance(inner, func.CallOp)]
+            made = [inner for inner in inside if isinstance(inner, func.CallOp)]
+            calls[op] = [call for call in made if tables.around(call) is program.module and _is_flat(call)]
+            self.kept["nested"] += len(made) - len(calls[op])
         callees = {caller: [self.callee(call) for call in made] for caller, made in calls.items()}
         components = components_callees_first(callees)
         self.order = [op for component in components for op in component]
@@ -143,7 +147,12 @@ class _Plan:
 
     def callee(self, call: func.CallOp) -> func.FuncOp:
         """The function called."""
-        return self.functions[call.callee.value]
+        return self.functions[call.callee_symbol()]
+
+
+def _is_flat(call: func.CallOp) -> bool:
+    """Whether a call names its function by one name."""
+    return isinstance(call.callee, SymbolRefAttr)
 
 
 def _fits(call: func.CallOp, callee: func.FuncOp, several: bool) -> bool:
