@@ -12,9 +12,10 @@ import onnx
 
 from tx8ir.core import Builder, FunctionType, IrError, Operation, Program, Value
 from tx8ir.dialects import func
+from tx8ir.frontends.values import tensor_type
 from tx8ir.interpreter import evaluate
 
-from .node import OnnxNode, tensor_type
+from .node import OnnxNode
 from .structure import Coded, Found, Nothing, Parts, parts_of
 from .tensors import Known
 

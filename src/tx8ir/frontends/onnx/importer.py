@@ -30,6 +30,7 @@ from tx8ir.core import (
 )
 from tx8ir.core.attrs.elements import scalar_type_of
 from tx8ir.dialects import builtin, func
+from tx8ir.frontends.values import tensor_type
 
 from .codes import BY_DTYPE, CODED
 from .errors import OnnxImportError
@@ -37,7 +38,7 @@ from .folding import can_fold, fold
 from .functions import arguments_of, find_schema, schema_body, with_arguments
 from .missing import check_operators, free_names
 from .model import Source, opset_versions, read
-from .node import OnnxNode, node_label, tensor_type
+from .node import OnnxNode, node_label
 from .opaque import opaque
 from .registry import ONNX_DOMAINS, Converted, find_converter
 from .scope import NOTHING, Entry, Roots, Scope

@@ -11,7 +11,8 @@ import onnx.helper
 from numpy.typing import NDArray
 from onnx import AttributeProto
 
-from tx8ir.core import RankedTensor, ScalarType, Value, VTensorType, i1, i64
+from tx8ir.core import ScalarType, Value, VTensorType, i1, i64
+from tx8ir.frontends.values import tensor_type
 
 from .errors import OnnxImportError
 from .scope import Entry
@@ -312,10 +313,3 @@ class OnnxNode:
     def found_tensor(self, name: str) -> Found:
         """Return a tensor attribute."""
         return read_found(self._required(name, AttributeProto.TENSOR, None), self.graph.files)
-
-
-def tensor_type(value: Value) -> VTensorType:
-    """Return the type of a value of the importer, which makes value tensors only."""
-    type_ = value.type
-    assert isinstance(type_, RankedTensor)
-    return type_.to_vtensor()

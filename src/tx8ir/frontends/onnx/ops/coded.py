@@ -5,8 +5,9 @@ from __future__ import annotations
 from tx8ir.core import Operation, ScalarType, Value, f32, i32, ui8
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.codes import CodedFormat
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.structure import Coded
+from tx8ir.frontends.values import tensor_type
 
 
 def decoded(node: OnnxNode, coded: Coded, element: ScalarType) -> Value:

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from tx8ir.core import Operation, Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.scope import Entry
 from tx8ir.frontends.onnx.structure import Found
 from tx8ir.frontends.onnx.tensors import Known
+from tx8ir.frontends.values import tensor_type
 
 LONGEST = 1 << 16
 """Loops are unrolled up to this many steps."""

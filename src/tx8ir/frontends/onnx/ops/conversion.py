@@ -5,11 +5,12 @@ from __future__ import annotations
 from tx8ir.core import Operation, ScalarType, Value, f32, i1, i32, ui8
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.codes import CODED, CodedFormat
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.ops.coded import decoded, encoded
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.structure import Coded
 from tx8ir.frontends.onnx.tensors import TensorError, element_of
+from tx8ir.frontends.values import tensor_type
 
 _BY_NAME = {"FLOAT": 1, "UINT8": 2, "INT8": 3, "UINT16": 4, "INT16": 5, "INT32": 6, "INT64": 7, "BOOL": 9,
             "FLOAT16": 10, "DOUBLE": 11, "UINT32": 12, "UINT64": 13}  # fmt: skip

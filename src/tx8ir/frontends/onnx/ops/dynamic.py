@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from tx8ir.core import i64
 from tx8ir.dialects import pd
 from tx8ir.frontends.onnx.node import OnnxNode
-from tx8ir.frontends.onnx.ops.windows import chosen
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.tensors import Known
+from tx8ir.frontends.windows import chosen
 
 
 @converter("NonZero", first=9, last=13)

@@ -9,8 +9,9 @@ import numpy as np
 
 from tx8ir.core import Operation, Value, i1
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
+from tx8ir.frontends.values import tensor_type
 
 
 @attrs.frozen

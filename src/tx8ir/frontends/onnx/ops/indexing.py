@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from tx8ir.core import Operation, Value, i64
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
+from tx8ir.frontends.places import counted_from_front, flat_places, strides_of
+from tx8ir.frontends.values import tensor_type
 
 
 def places(node: OnnxNode, index: int, extent: int) -> Value:
@@ -26,36 +27,6 @@ def places(node: OnnxNode, index: int, extent: int) -> Value:
         whole = known.astype(np.int64)
         return node.constant(np.where(whole < 0, whole + extent, whole), i64, f"places_{index}")
     return counted_from_front(node, node.operand(index), extent)
-
-
-def counted_from_front(node: OnnxNode, index: Value, extent: int) -> Value:
-    """Places on an axis as i64, negative ones counted from the end."""
-    if tensor_type(index).element is not i64:
-        index = pd.cast(index, dtype=i64).out
-    shifted = pd.add(index, node.scalar(extent, i64))
-    return pd.where(pd.less_than(index, node.scalar(0, i64)), shifted, index).out
-
-
-def flat_places(node: OnnxNode, along: Value, shape: Sequence[int], axis: int) -> Value:
-    """Row-major places in a tensor of `shape` of elements whose place on `axis` is given, and on the others their own.
-
-    `along` has the rank of the tensor; the result is a list.
-    """
-    extents = tensor_type(along).shape
-    strides = _strides(shape)
-    others = np.zeros(extents, np.int64)
-    for other, extent in enumerate(extents):
-        if other != axis:
-            others += (np.arange(extent) * strides[other]).reshape(
-                [-1 if a == other else 1 for a in range(len(extents))]
-            )
-    scaled = pd.scale(along, scale=float(strides[axis]), bias=0.0)
-    flat = pd.add(scaled, node.constant(others, i64, "places_of_rows"))
-    return pd.reshape(flat, shape=(math.prod(extents),)).out
-
-
-def _strides(shape: Sequence[int]) -> list[int]:
-    return [math.prod(shape[axis + 1 :]) for axis in range(len(shape))]
 
 
 @converter("GatherElements", first=11, last=13, attributes=("axis",))
@@ -91,7 +62,7 @@ def _rows(node: OnnxNode, index: int, shape: tuple[int, ...], batch: int, depth:
     type_ = node.type_of(index)
     if not 0 <= depth <= len(shape) - batch:
         raise node.error(f"the index is {type_}; its rows name places in a tensor of shape {list(shape)}")
-    strides = _strides(shape[: batch + depth])
+    strides = strides_of(shape[: batch + depth])
     count = math.prod(type_.shape[:-1])
     before = np.zeros(type_.shape[:-1], np.int64)
     for axis in range(batch):

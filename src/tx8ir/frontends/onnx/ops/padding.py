@@ -8,9 +8,10 @@ import numpy as np
 
 from tx8ir.core import Value
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
-from tx8ir.frontends.onnx.ops.windows import chosen
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
+from tx8ir.frontends.values import tensor_type
+from tx8ir.frontends.windows import chosen
 
 _MODES = ("constant", "edge", "reflect", "wrap")
 

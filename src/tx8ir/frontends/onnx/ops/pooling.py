@@ -3,70 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import reduce
 
 import numpy as np
 
-from tx8ir.core import Operation, Value, i64
+from tx8ir.core import Value, i64
 from tx8ir.dialects import pd
+from tx8ir.frontends import pooling
 from tx8ir.frontends.onnx.node import OnnxNode
-from tx8ir.frontends.onnx.ops.windows import WINDOW, Window, along, cells, indices_of
+from tx8ir.frontends.onnx.ops.windows import WINDOW, window_of
 from tx8ir.frontends.onnx.registry import Converted, converter
+from tx8ir.frontends.windows import Window
 
 
 def _window(node: OnnxNode) -> tuple[Window, tuple[int, ...]]:
     """The window of a pooling node, and how many there are per axis."""
-    window = Window.of(node, node.ints("kernel_shape"))
+    window = window_of(node, node.ints("kernel_shape"))
     counts = window.counts(ceil_mode=node.bool("ceil_mode", False))
     window.check(node, counts)
     return window, counts
-
-
-def _lowest(node: OnnxNode) -> float:
-    element = node.type_of(0).element
-    return -math.inf if element.is_float else float(element.format.integer_range[0])
-
-
-def _by_axis(
-    node: OnnxNode, x: Value, window: Window, counts: tuple[int, ...], fill: float,
-    combine: Callable[[Value, Value], Operation],
-) -> Value:  # fmt: skip
-    """The cells of each window combined, axis by axis."""
-    for axis, count in enumerate(counts):
-        first, *others = along(node, x, axis, window, count, fill)
-        for other in others:
-            first = combine(first, other).results[0]
-        x = first
-    return x
-
-
-def _is_plain(window: Window) -> bool:
-    """Whether `pd.pool2d` has such windows, but for those that hang over the end."""
-    return window.axes <= 2 and set(window.dilations) == {1} and all(
-        max(begin, end) < size for begin, end, size in zip(window.begin, window.end, window.kernel, strict=True)
-    )  # fmt: skip
-
-
-def _plain(node: OnnxNode, window: Window, counts: tuple[int, ...], **attributes: object) -> Operation:
-    """`pd.pool2d`: an image with one axis gets a height of 1, and windows over the end are padded."""
-    shape = node.type_of(0).shape
-    missing = 2 - window.axes
-    x: Value | Operation = node.operand(0)
-    if missing:
-        x = pd.reshape(x, shape=(*shape[:2], 1, *shape[2:]))
-    paddings = [0, 0] * missing
-    for axis, count in enumerate(counts):
-        needed = (count - 1) * window.strides[axis] + window.kernel[axis] - window.space[axis] - window.begin[axis]
-        paddings += (window.begin[axis], max(needed, window.end[axis]))
-    out = pd.pool2d(
-        x,
-        kernel_size=(*[1] * missing, *window.kernel),
-        strides=(*[1] * missing, *window.strides),
-        paddings=tuple(paddings),
-        **attributes,  # pyright: ignore[reportArgumentType]
-    )
-    return pd.squeeze(out, axis=(2,)) if missing else out
 
 
 @converter("MaxPool", first=1, last=22, attributes=(*WINDOW, "ceil_mode", "storage_order"))
@@ -74,35 +29,9 @@ def max_pool(node: OnnxNode) -> Converted:
     """The largest element under a window, and where in the image it is."""
     window, counts = _window(node)
     if node.num_outputs > 1:
-        return _with_places(node, window, counts)
-    if _is_plain(window):
-        return _plain(node, window, counts, pooling_type="max")
-    return _by_axis(node, node.operand(0), window, counts, _lowest(node), pd.maximum)
-
-
-def _with_places(node: OnnxNode, window: Window, counts: tuple[int, ...]) -> Converted:
-    """Largest elements, and places among all elements of the input: of each image row by row, or column by column."""
-    n, c, *space = node.type_of(0).shape
-    axes = range(len(space)) if not node.int("storage_order", 0) else reversed(range(len(space)))
-    order = list(axes)
-    image = math.prod(space)
-    offsets = (np.arange(n * c) * image).reshape(n, c, *[1] * len(space))
-    best: Value | None = None
-    place: Value | None = None
-    for cell, value in cells(node, window, counts, _lowest(node)):
-        where = indices_of(window, counts, cell)
-        flat = np.zeros([1] * len(space), np.int64)
-        for axis in order:
-            flat = flat * space[axis] + where[axis]
-        here = node.constant(offsets + flat, i64, "places")
-        if best is None or place is None:
-            best, place = value, here
-            continue
-        larger = pd.greater_than(value, best)
-        best, place = pd.maximum(best, value).out, pd.where(larger, here, place).out
-    assert best is not None
-    assert place is not None
-    return [best, place]
+        by_columns = bool(node.int("storage_order", 0))
+        return pooling.max_pool_with_places(node, node.operand(0), window, counts, by_columns=by_columns)
+    return pooling.max_pool(node, node.operand(0), window, counts)
 
 
 @converter("AveragePool", first=1, last=22, attributes=(*WINDOW, "ceil_mode", "count_include_pad"))
@@ -110,19 +39,7 @@ def average_pool(node: OnnxNode) -> Converted:
     """Mean under a window; `count_include_pad` counts padding as zeros, cells beyond it never count."""
     window, counts = _window(node)
     include = node.bool("count_include_pad", False)
-    over = counts != window.counts()
-    if _is_plain(window) and not (include and over):
-        return _plain(node, window, counts, pooling_type="avg", exclusive=not include)
-    total = _by_axis(node, node.operand(0), window, counts, 0.0, pd.add)
-    share = np.ones([1] * window.axes)
-    for axis, count in enumerate(counts):
-        low = -window.begin[axis] if include else 0
-        high = window.space[axis] + (window.end[axis] if include else 0)
-        inside = [sum(low <= window.positions(axis, count, k)[i] < high for k in range(window.kernel[axis]))
-                  for i in range(count)]  # fmt: skip
-        share = share * np.asarray(inside, np.float64).reshape([-1 if a == axis else 1 for a in range(window.axes)])
-    element = node.type_of(0).element
-    return pd.divide(total, node.constant(np.broadcast_to(share, counts), element, "cells"))
+    return pooling.average_pool(node, node.operand(0), window, counts, include_padding=include)
 
 
 @converter("LpPool", first=1, last=22, attributes=(*WINDOW, "ceil_mode", "p"))
@@ -130,7 +47,7 @@ def lp_pool(node: OnnxNode) -> Converted:
     """The norm of order p of what a window holds."""
     window, counts = _window(node)
     order = node.float("p", 2.0) if node.version < 2 else float(node.int("p", 2))
-    total = _by_axis(node, _powers(node, order), window, counts, 0.0, pd.add)
+    total = pooling.by_axis(node, _powers(node, order), window, counts, 0.0, pd.add)
     return _root(total, order)
 
 

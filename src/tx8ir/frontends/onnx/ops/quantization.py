@@ -6,16 +6,17 @@ import onnx
 
 from tx8ir.core import Operation, ScalarType, Value, VTensorType, f32, i32, ui8
 from tx8ir.dialects import pd
+from tx8ir.frontends.convolution import convolve
 from tx8ir.frontends.onnx.codes import CODED, CodedFormat
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.ops.coded import decoded, encoded
 from tx8ir.frontends.onnx.ops.conversion import converted
-from tx8ir.frontends.onnx.ops.convolution import convolve
-from tx8ir.frontends.onnx.ops.windows import WINDOW, Window
+from tx8ir.frontends.onnx.ops.windows import WINDOW, window_of
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.structure import Coded
 from tx8ir.frontends.onnx.tensors import Known, element_of
+from tx8ir.frontends.values import tensor_type
 
 
 def _number(node: OnnxNode, index: int) -> Value:
@@ -146,7 +147,7 @@ def matmul_integer(node: OnnxNode) -> Converted:
 @converter("ConvInteger", first=10, last=10, attributes=(*WINDOW, "group"))
 def conv_integer(node: OnnxNode) -> Converted:
     """The convolution of 8-bit integers less their zero points, in i32."""
-    window = Window.of(node, node.ints("kernel_shape", node.type_of(1).shape[2:]))
+    window = window_of(node, node.ints("kernel_shape", node.type_of(1).shape[2:]))
     x, weight = _centred(node, 0, 2), _centred(node, 1, 3, 0)
     return convolve(node, x, weight, None, window, node.int("group", 1))
 
@@ -184,7 +185,7 @@ def _requantized(node: OnnxNode, total: Operation, scale: Value, index: int) -> 
 @converter("QLinearConv", first=10, last=10, attributes=(*WINDOW, "group"))
 def qlinear_conv(node: OnnxNode) -> Converted:
     """The convolution of quantised numbers, quantised: sums are exact integers, a bias in i32 among them."""
-    window = Window.of(node, node.ints("kernel_shape", node.type_of(3).shape[2:]))
+    window = window_of(node, node.ints("kernel_shape", node.type_of(3).shape[2:]))
     x, weight = _centred(node, 0, 2), _centred(node, 3, 5, 0)
     total = convolve(node, x, weight, node.optional(8), window, node.int("group", 1))
     rank = node.type_of(0).rank

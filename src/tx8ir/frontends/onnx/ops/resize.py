@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Operation, Value, f32, i1
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
-from tx8ir.frontends.onnx.ops.windows import chosen
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
+from tx8ir.frontends.values import tensor_type
+from tx8ir.frontends.windows import chosen
 
 _COORDINATES = ("half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
                 "tf_half_pixel_for_nn", "tf_crop_and_resize")  # fmt: skip

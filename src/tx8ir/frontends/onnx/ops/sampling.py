@@ -11,9 +11,10 @@ import numpy as np
 
 from tx8ir.core import Operation, Value, i64
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.ops.arithmetic import times
 from tx8ir.frontends.onnx.registry import Converted, converter
+from tx8ir.frontends.values import tensor_type
 
 Mode: TypeAlias = Literal["nearest", "linear", "cubic"]
 Beyond: TypeAlias = Literal["zeros", "border", "reflection"]

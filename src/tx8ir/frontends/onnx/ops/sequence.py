@@ -8,11 +8,12 @@ import numpy as np
 
 from tx8ir.core import Operation, Value, f32, i64
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.scope import Entry
 from tx8ir.frontends.onnx.structure import Found, Nothing, Parts
 from tx8ir.frontends.onnx.tensors import Known, element_of
+from tx8ir.frontends.values import tensor_type
 
 
 def _value(node: OnnxNode, found: Found) -> Value:

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Operation, Value, i64
 from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
 from tx8ir.frontends.onnx.registry import Converted, converter
 from tx8ir.frontends.onnx.tensors import Known, element_of
+from tx8ir.frontends.values import tensor_type
 
 LONGEST = 1 << 13
 """Transforms are products with matrices, up to this length."""

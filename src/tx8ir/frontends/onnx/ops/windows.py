@@ -1,161 +1,36 @@
-"""Sliding windows over any number of spatial axes: their geometry, and what they hold cell by cell."""
+"""The window that the attributes of a node describe."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from typing import Final
 
-import attrs
-import numpy as np
-
-from tx8ir.core import Value, i64
-from tx8ir.dialects import pd
-from tx8ir.frontends.onnx.node import OnnxNode, tensor_type
+from tx8ir.frontends.onnx.node import OnnxNode
+from tx8ir.frontends.windows import Window
 
 WINDOW: Final = ("auto_pad", "dilations", "kernel_shape", "pads", "strides")
 """The attributes that say what a window is."""
 _AUTO_PAD: Final = ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER")
 
 
-@attrs.frozen
-class Window:
-    """A sliding window over the spatial axes of [N, C, D1, …].
-
-    Attributes:
-        space: extents of the image, without padding.
-        kernel, strides, dilations: per axis.
-        begin, end: padding per axis.
-    """
-
-    space: tuple[int, ...]
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    begin: tuple[int, ...]
-    end: tuple[int, ...]
-
-    @classmethod
-    def of(cls, node: OnnxNode, kernel: tuple[int, ...]) -> Window:
-        """The window that the attributes of a node describe, `auto_pad` resolved."""
-        image = node.type_of(0)
-        axes = image.rank - 2
-        if axes < 1:
-            raise node.error(f"the input is {image}; expected [N, C, D1, …]")
-        if len(kernel) != axes:
-            raise node.error(f"the kernel has the extents {list(kernel)}; expected {axes}")
-        strides = node.ints("strides", (1,) * axes, length=axes)
-        dilations = node.ints("dilations", (1,) * axes, length=axes)
-        if min(*kernel, *strides, *dilations) < 1:
-            raise node.error(
-                f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} must be positive"
-            )
-        auto_pad = node.string("auto_pad", _AUTO_PAD, "NOTSET")
-        pads = node.ints("pads", (0,) * 2 * axes, length=2 * axes)
-        if auto_pad != "NOTSET" and any(pads):
-            raise node.error(f"attribute pads is {list(pads)} although auto_pad is {auto_pad!r}; expected one of them")
-        if min(pads) < 0:
-            raise node.error(f"attribute pads is {list(pads)}; expected values >= 0")
-        window = cls(image.shape[2:], kernel, strides, dilations, pads[:axes], pads[axes:])
-        return window._same(upper=auto_pad == "SAME_UPPER") if auto_pad.startswith("SAME") else window
-
-    @property
-    def axes(self) -> int:
-        """Number of spatial axes."""
-        return len(self.space)
-
-    def reach(self, axis: int) -> int:
-        """Cells from the first to the last that the window touches."""
-        return (self.kernel[axis] - 1) * self.dilations[axis] + 1
-
-    def _same(self, *, upper: bool) -> Window:
-        """Padded so that there are ceil(extent / stride) windows; the odd cell at the end for SAME_UPPER."""
-        begin: list[int] = []
-        end: list[int] = []
-        for axis, (extent, stride) in enumerate(zip(self.space, self.strides, strict=True)):
-            total = max((-(-extent // stride) - 1) * stride + self.reach(axis) - extent, 0)
-            less, more = total // 2, total - total // 2
-            begin.append(less if upper else more)
-            end.append(more if upper else less)
-        return attrs.evolve(self, begin=tuple(begin), end=tuple(end))
-
-    def counts(self, *, ceil_mode: bool = False) -> tuple[int, ...]:
-        """Number of windows per axis.
-
-        `ceil_mode` adds those that hang over the end, but for one that would start after the image and its leading
-        padding (ONNX, as PyTorch).
-        """
-        found: list[int] = []
-        for axis, extent in enumerate(self.space):
-            room = extent + self.begin[axis] + self.end[axis] - self.reach(axis)
-            count = room // self.strides[axis] + 1
-            if ceil_mode and room % self.strides[axis] and count * self.strides[axis] < extent + self.begin[axis]:
-                count += 1
-            found.append(count)
-        return tuple(found)
-
-    def positions(self, axis: int, count: int, cell: int) -> list[int]:
-        """Where in the image (padding outside of it) cell `cell` of each of `count` windows lies, on one axis."""
-        start = cell * self.dilations[axis] - self.begin[axis]
-        return [start + index * self.strides[axis] for index in range(count)]
-
-    def check(self, node: OnnxNode, counts: Sequence[int]) -> None:
-        """Refuse an image with room for no window.
-
-        Raises:
-            OnnxImportError: some axis has none.
-        """
-        if min(counts) < 1:
-            raise node.error(f"the window of {list(self.kernel)} does not fit into the image of {list(self.space)}")
-
-
-def along(node: OnnxNode, x: Value, axis: int, window: Window, count: int, fill: float) -> Iterator[Value]:
-    """For each cell of the window, what all `count` windows hold there, along spatial axis `axis` of `x`.
-
-    Cells outside of the image hold `fill`.
-    """
-    at = axis + 2
-    shape = tensor_type(x).shape
-    last = window.positions(axis, count, window.kernel[axis] - 1)[-1]
-    low, high = window.begin[axis], max(last + 1 - shape[at], 0)
-    if low or high:
-        paddings = [0] * (2 * len(shape))
-        paddings[2 * at : 2 * at + 2] = low, high
-        x = pd.pad(x, paddings=tuple(paddings), pad_value=fill).out
-    for cell in range(window.kernel[axis]):
-        places = [place + low for place in window.positions(axis, count, cell)]
-        yield chosen(node, x, at, places)
-
-
-def chosen(node: OnnxNode, x: Value, axis: int, places: Sequence[int]) -> Value:
-    """The elements at known places of an axis: a slice where they follow each other, else a gather."""
-    first = places[0] if places else 0
-    if list(places) == list(range(first, first + len(places))):
-        if len(places) == tensor_type(x).shape[axis]:
-            return x
-        return pd.slice(x, axes=(axis,), starts=(first,), ends=(first + len(places),)).out
-    return pd.gather(x, node.constant(np.asarray(places), i64, f"places_on_axis_{axis}"), axis=axis).out
-
-
-def cells(
-    node: OnnxNode, window: Window, counts: Sequence[int], fill: float
-) -> Iterator[tuple[tuple[int, ...], Value]]:
-    """For each cell of the window, in row-major order, its index and what all windows hold there."""
-    x = node.operand(0)
-    level: list[tuple[tuple[int, ...], Value]] = [((), x)]
-    for axis, count in enumerate(counts):
-        level = [
-            ((*index, cell), part)
-            for index, value in level
-            for cell, part in enumerate(along(node, value, axis, window, count, fill))
-        ]
-    yield from level
-
-
-def indices_of(window: Window, counts: Sequence[int], cell: Sequence[int]) -> tuple[np.ndarray, ...]:
-    """Where in the image a cell of each window lies: one array per axis, that broadcast to the windows."""
-    return tuple(
-        np.asarray(window.positions(axis, count, cell[axis])).reshape(
-            [-1 if a == axis else 1 for a in range(len(counts))]
+def window_of(node: OnnxNode, kernel: tuple[int, ...]) -> Window:
+    """The window that the attributes of a node describe, `auto_pad` resolved."""
+    image = node.type_of(0)
+    axes = image.rank - 2
+    if axes < 1:
+        raise node.error(f"the input is {image}; expected [N, C, D1, …]")
+    if len(kernel) != axes:
+        raise node.error(f"the kernel has the extents {list(kernel)}; expected {axes}")
+    strides = node.ints("strides", (1,) * axes, length=axes)
+    dilations = node.ints("dilations", (1,) * axes, length=axes)
+    if min(*kernel, *strides, *dilations) < 1:
+        raise node.error(
+            f"kernel {list(kernel)}, strides {list(strides)} and dilations {list(dilations)} must be positive"
         )
-        for axis, count in enumerate(counts)
-    )
+    auto_pad = node.string("auto_pad", _AUTO_PAD, "NOTSET")
+    pads = node.ints("pads", (0,) * 2 * axes, length=2 * axes)
+    if auto_pad != "NOTSET" and any(pads):
+        raise node.error(f"attribute pads is {list(pads)} although auto_pad is {auto_pad!r}; expected one of them")
+    if min(pads) < 0:
+        raise node.error(f"attribute pads is {list(pads)}; expected values >= 0")
+    window = Window(image.shape[2:], kernel, strides, dilations, pads[:axes], pads[axes:])
+    return window.same(upper=auto_pad == "SAME_UPPER") if auto_pad.startswith("SAME") else window
