@@ -39,6 +39,7 @@ def test_the_compiler_works_where_no_optional_package_is_installed() -> None:
     ("package", "statement"),
     [
         ("onnx", "from tx8ir.frontends.onnx import load"),
+        ("torch", "from tx8ir.frontends.torch import trace; trace(None)"),
         ("typer", MAIN := "from tx8ir.cli import main; main()"),
         ("rich", f"sys.argv = ['tx8ir', 'print', '-']; {MAIN}"),
     ],
@@ -48,7 +49,7 @@ def test_a_missing_extra_is_named(package: str, statement: str) -> None:
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert ran.returncode != 0
     assert "pip install" in ran.stderr
-    assert f"tx8ir[{'onnx' if package == 'onnx' else 'cli'}]" in ran.stderr
+    assert f"tx8ir[{package if package in ('onnx', 'torch') else 'cli'}]" in ran.stderr
 
 
 def test_the_package_alone_imports_quickly() -> None:

@@ -31,7 +31,7 @@ from .weights.store import WeightStore
 
 GRAPH_FILE: Final = "graph.mlir"
 WEIGHTS_FILE: Final = "weights.safetensors"
-_PATH: Final = re.compile(r"[\w.~/\\:-]*\.(mlir|txt|onnx)")
+_PATH: Final = re.compile(r"[\w.~/\\:-]*\.(mlir|txt|onnx|pt2)")
 """What stands for a file where a text is expected: nothing that it could be in a text."""
 
 

@@ -8,7 +8,8 @@
     port = structure(Port, json_value, file)
 
 An annotation is `str`, `bool`, `int`, `float`, another attrs class, `tuple[T, ...]`, `Mapping[str, T]`, `T | None`, a
-`Literal`, or one of these in `Annotated[T, Check(…)]`, which says what else must hold.
+`Literal`, or one of these in `Annotated[T, Check(…)]`, which says what else must hold; `object` is any value as it is.
+A class that is `Extensible` lets keys pass that it does not have: its format grows by others' hands.
 """
 
 from __future__ import annotations
@@ -41,6 +42,12 @@ class Check:
     holds: Callable[[Any], bool]
 
 
+class Extensible:
+    """Base of classes whose objects may have more keys than the class has fields."""
+
+    __slots__ = ()
+
+
 Natural = Annotated[int, Check("an integer from 0 to 2**63 - 1", lambda n: 0 <= n < 1 << 63)]
 """A count or a size."""
 NonNegative = Annotated[float, Check("a finite number of at least 0", lambda x: x >= 0 and math.isfinite(x))]
@@ -70,7 +77,7 @@ def _object(cls: type[Any], value: object, file: str | os.PathLike[str], at: str
     if not isinstance(value, dict):
         raise LoadError(file, f"an object with the keys {keys}", shown(value), at)
     entries = cast("dict[str, object]", value)
-    for key in entries:
+    for key in () if issubclass(cls, Extensible) else entries:
         if key not in fields:
             raise LoadError(file, f"an object with the keys {keys}", f"the key {key!r:.80}", at)
     arguments: dict[str, object] = {}
@@ -117,6 +124,8 @@ def _value(annotation: Any, value: object, file: str | os.PathLike[str], at: str
         return {key: _value(arguments[1], item, file, f"{at}.{key:.80}") for key, item in entries.items()}
     if attrs.has(annotation):
         return _object(annotation, value, file, at)
+    if annotation is object:
+        return value
     fits = isinstance(value, (int, float) if annotation is float else annotation)
     if not fits or (isinstance(value, bool) and annotation is not bool):
         raise LoadError(file, _NAMES[annotation], shown(value), at)

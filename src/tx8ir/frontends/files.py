@@ -9,6 +9,7 @@ from typing import Final
 from tx8ir.core import MissingFileError, Program, parse
 
 TEXT_SUFFIXES: Final = (".mlir", ".txt")
+TORCH_SUFFIX: Final = ".pt2"
 
 
 def is_text(path: Path) -> bool:
@@ -17,7 +18,8 @@ def is_text(path: Path) -> bool:
 
 
 def load(path: str | os.PathLike[str]) -> Program:
-    """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), or else an ONNX model.
+    """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), an exported program of PyTorch
+    (.pt2), or else an ONNX model.
 
     Raises:
         IrError: `MissingFileError` when there is nothing, `LoadError` when the file cannot be read at all, others when
@@ -28,9 +30,13 @@ def load(path: str | os.PathLike[str]) -> Program:
     if path.is_dir():
         return Program.load(path)
     if not path.exists():
-        raise MissingFileError(path, "an ONNX model, IR text or a saved program", "nothing there")
+        raise MissingFileError(path, "a model of ONNX or PyTorch, IR text or a saved program", "nothing there")
     if is_text(path):
         return parse(path)
+    if path.suffix == TORCH_SUFFIX:
+        from . import torch
+
+        return torch.load(path)
     from . import onnx  # here, because texts need no extra
 
     return onnx.load(path)
