@@ -55,7 +55,10 @@ def forwarded_operands(op: Operation) -> list[Forwarded] | None:
     for way, (_, forwarded, inputs) in enumerate(edges):
         for index, target in zip(forwarded, inputs, strict=True) if forwarded else ():
             other = found[index]
-            found[index] = Forwarded((*other.targets, target), way if other is _USED else other.way)
+            if other is _USED:
+                found[index] = Forwarded((target,), way)
+            else:
+                found[index] = Forwarded((*other.targets, target), other.way)
     return found
 
 

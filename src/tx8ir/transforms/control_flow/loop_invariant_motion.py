@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import ClassVar, NamedTuple, cast
+from typing import Any, ClassVar, Final, NamedTuple, cast
 
 import attrs
 
@@ -326,6 +326,9 @@ class _Motion:
             self.by.count("hoisted")
 
 
+_UNKNOWN: Final[Any] = object()
+
+
 def _copied(incoming: Mapping[Value, Sequence[Value]]) -> dict[Value, Value | None]:
     """For each argument and result of a loop the value that it always is; None when it is not always the same.
 
@@ -341,16 +344,18 @@ def _copied(incoming: Mapping[Value, Sequence[Value]]) -> dict[Value, Value | No
     work = list(incoming)[::-1]
     while work:
         target = work.pop()
-        known: list[Value | None] = []
+        now: Value | None = None
+        is_known = False
         for value in incoming[target]:
-            if value not in incoming:
-                known.append(value)
-            elif value in found:
-                known.append(found[value])
-        if not known:
-            continue
-        now = known[0] if all(value is known[0] for value in known) else None
-        if target not in found or found[target] is not now:
+            source = found.get(value, _UNKNOWN) if value in incoming else value
+            if source is _UNKNOWN:
+                continue
+            if not is_known:
+                now, is_known = source, True
+            elif source is not now:
+                now = None
+                break
+        if is_known and found.get(target, _UNKNOWN) is not now:
             found[target] = now
             work += users.get(target, ())
     return found

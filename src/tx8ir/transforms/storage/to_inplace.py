@@ -43,15 +43,28 @@ class ToInplace(Pass):
     def run(self, program: Program) -> None:
         ops = list(program.module.walk())
         writes: _Writes | None = None
+        concerns = _Concerns()
         for op in reversed(ops):
-            updates = InPlaceUpdate in op.__class__.info.interfaces  # an erased operation has only its class
-            update = op.interface(InPlaceUpdate) if updates else None
+            if not concerns[op.__class__]:
+                continue
+            if isinstance(op, builtin.ToTensorOp):
+                self.count("inplace", _copy_earlier(op, self.name))
+                continue
+            update = op.interface(InPlaceUpdate)
             stored = update.stored() if update is not None else None
             if stored is not None:
                 writes = writes or _Writes(self.analyses.get(AliasAnalysis, program))
                 self.count("inplace", _write_where_it_was_read(op, stored, writes, self.name))
-            elif isinstance(op, builtin.ToTensorOp):
-                self.count("inplace", _copy_earlier(op, self.name))
+
+
+class _Concerns(dict[type[Operation], bool]):
+    """Whether the pass looks at operations of a class; those that are erased have one of their own."""
+
+    __slots__ = ()
+
+    def __missing__(self, kind: type[Operation]) -> bool:
+        self[kind] = InPlaceUpdate in kind.info.interfaces or issubclass(kind, builtin.ToTensorOp)
+        return self[kind]
 
 
 class _Writes:
