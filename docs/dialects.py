@@ -59,6 +59,9 @@ def _operation(op: type[Op], example: str | None) -> Iterator[str]:
     interfaces = sorted(interface.__name__ for interface in op.info.interfaces)
     if traits or interfaces:
         yield from (f"*{', '.join((*traits, *interfaces))}*", "")
+    form = getattr(op, "assembly_format", None)
+    if form:
+        yield from (f"Text: ``{op.name} {form}``", "")
     if example is not None:
         yield from ("```text", example, "```", "")
 
@@ -81,7 +84,8 @@ def _rows(op: type[Op]) -> Iterator[str]:
             )
             default = getattr(field, "default", MISSING)
             if default is not MISSING:
-                annotation += f" = {getattr(default, 'value', default)!r}"
+                value = getattr(default, "value", default)
+                annotation += f" = {value!r}" if isinstance(value, (int, float, str)) else f" = {default}"
             cell = f"`{_cell(annotation)}`" if annotation else ""
             yield f"| {kind} | `{field.name}` | {cell} | {_cell(field.doc)} |"
 
@@ -138,7 +142,7 @@ def _harvest(found: dict[str, str], root: Operation) -> None:
 
 def _keep(found: dict[str, str], op: Operation) -> None:
     """Keeps an operation's text where there is none yet, or one without values, or a longer one."""
-    text = print_op(op).replace("%outer", "%arg")
+    text = print_op(op, short=True).replace("%outer", "%arg")
     known = found.get(op.name)
     if len(text) <= _LONGEST and (known is None or _worth(text) > _worth(known)):
         found[op.name] = text

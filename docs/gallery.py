@@ -48,7 +48,7 @@ def _cells(path: Path) -> list[Any]:
 
 
 def _opening(path: Path) -> tuple[str, str]:
-    heading, _, text = "".join(_cells(path)[0]["source"]).partition("\n\n")
+    heading, text, *_ = "".join(_cells(path)[0]["source"]).split("\n\n")
     return heading.removeprefix("# "), text
 
 
