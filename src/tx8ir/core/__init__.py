@@ -73,6 +73,7 @@ from .ir.block import Block, Region
 from .ir.builder import Builder, detached, insert_here
 from .ir.calls import CallableLike, CallLike
 from .ir.interfaces import (
+    AttributeModel,
     Branch,
     Compute,
     ConditionallySpeculatable,
@@ -84,6 +85,7 @@ from .ir.interfaces import (
     Model,
     ParameterAccess,
     SymbolUser,
+    TypeModel,
     ViewLike,
 )
 from .ir.memory import (
@@ -252,7 +254,9 @@ __all__ = [
     "CallableLike",
     "CallLike",
     "ViewLike",
+    "AttributeModel",
     "Model",
+    "TypeModel",
     "NamedLocation",
     "NoneType",
     "NoTerminator",

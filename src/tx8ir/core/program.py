@@ -289,7 +289,7 @@ def without_runtime_attributes(root: Operation) -> Operation:
         key = (op.__class__, op.attributes)
         kept = shown.get(key)
         if kept is None:
-            declared = {f.key for f in op.definition.attributes} | {SEGMENTS}
+            declared = {*op.info.attribute_names, SEGMENTS}
             kept = shown[key] = {k: v for k, v in op.attributes.items() if k in declared}
         if len(kept) < len(op.attributes):
             op.set_attributes(kept)

@@ -16,11 +16,12 @@ from tx8ir.core.errors import InvalidTypeError
 from tx8ir.core.location import quote
 
 from .builtin_types import FloatType, IndexType, IntegerType, integer_range, is_integer
+from .extensible import Extensible
 from .floats import float_bits, round_float
 from .types import NESTING_LIMIT, ScalarType, Type, f64, i1, i64
 
 
-class Attribute:
+class Attribute(Extensible):
     """Base of all attributes. `str(a)` is the text form, `a.value` the Python value."""
 
     __slots__ = ()

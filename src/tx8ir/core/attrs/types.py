@@ -15,6 +15,8 @@ from tx8ir.core.location import quote
 from tx8ir.target.formats import ALL as ALL_FORMATS
 from tx8ir.target.formats import Format
 
+from .extensible import Extensible
+
 DYNAMIC: Final = -1
 """A dimension whose extent is not known; printed `?`."""
 NESTING_LIMIT: Final = 100
@@ -22,7 +24,7 @@ NESTING_LIMIT: Final = 100
 _LARGEST_EXTENT: Final = (1 << 63) - 1
 
 
-class Type:
+class Type(Extensible):
     """Base of all types. `str(t)` is the text form. Equality is identity; pickling and copying keep it."""
 
     __slots__ = ("_text",)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tx8ir.core.attrs.attributes import Attribute
+from tx8ir.core.attrs.extensible import Extensible
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError
 
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 OpT = TypeVar("OpT", bound="Operation")
 ModelT = TypeVar("ModelT")
+TypeT = TypeVar("TypeT", bound=Type)
+AttributeT = TypeVar("AttributeT", bound=Attribute)
 
 
 class InterfaceError(IrError, TypeError):
@@ -38,13 +41,16 @@ class Interface:
 
     Attached to a base without a name, it answers for the whole family: for every operation derived from that base, now
     or later, that has no implementation of its own.
+
+    Types and attributes have interfaces too: `type.interface(I)`, by inheriting from it, or by a `TypeModel` or an
+    `AttributeModel` that is attached to their class, for those derived from it too.
     """
 
     __slots__ = ()
 
     @classmethod
-    def implement(cls, *op_classes: type[Operation]) -> Callable[[type[ModelT]], type[ModelT]]:
-        """Attach the decorated `Model` to op classes. Raises InterfaceError as `attach` does."""
+    def implement(cls, *op_classes: type[Operation | Extensible]) -> Callable[[type[ModelT]], type[ModelT]]:
+        """Attach the decorated model to classes of operations, types or attributes. Raises as `attach` does."""
 
         def attach(model: type[ModelT]) -> type[ModelT]:
             for op_class in op_classes:
@@ -54,13 +60,18 @@ class Interface:
         return attach
 
     @classmethod
-    def attach(cls, op_class: type[Operation], model: type[Any]) -> None:
+    def attach(cls, op_class: type[Operation | Extensible], model: type[Any]) -> None:
         """Let `model(op)` answer for `cls` on operations of `op_class`, and of a family those derived from it.
+
+        For a class of types or attributes `model(type)` answers on those of it, and of classes derived from it.
 
         Raises:
         ------
             InterfaceError: `op_class` has an implementation already, or `model` lacks a method of the interface.
         """
+        if issubclass(op_class, Extensible):
+            cls._attach_to_values(op_class, model)
+            return
         info = op_class.info
         if cls in info.interfaces and cls not in info.inherited:
             raise InterfaceError(
@@ -78,6 +89,17 @@ class Interface:
             kind.info.interfaces[cls] = model
             kind.info.inherited.add(cls)
             derived += [] if kind.info.name else kind.__subclasses__()
+
+    @classmethod
+    def _attach_to_values(cls, kind: type[Extensible], model: type[Any]) -> None:
+        own: dict[type, type] | None = kind.__dict__.get("attached")
+        if issubclass(kind, cls) or (own is not None and cls in own):
+            by = kind if own is None or cls not in own else own[cls]
+            raise InterfaceError(f"{kind.__name__} implements {cls.__name__} already, in {by.__qualname__}")
+        require_implemented(cls, model)
+        if own is None:
+            own = kind.attached = {}
+        own[cls] = model
 
 
 def require_implemented(interface: type[Interface], model: type[Any]) -> None:
@@ -103,6 +125,24 @@ class Model(Generic[OpT]):
 
     def __init__(self, op: OpT) -> None:
         self.op = op
+
+
+class TypeModel(Generic[TypeT]):
+    """Base of interface implementations that live outside the class of a type: `self.type` is the type."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: TypeT) -> None:
+        self.type = type
+
+
+class AttributeModel(Generic[AttributeT]):
+    """Base of interface implementations that live outside the class of an attribute: `self.attribute` is it."""
+
+    __slots__ = ("attribute",)
+
+    def __init__(self, attribute: AttributeT) -> None:
+        self.attribute = attribute
 
 
 def operation_of(interface: Interface) -> Operation:

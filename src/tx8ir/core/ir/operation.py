@@ -30,12 +30,25 @@ _new_result = OpResult.__new__
 
 
 class OpInfo:
-    """The record of an op class: name, required attribute names in order, traits, interface table, verify hooks.
+    """The record of an op class: name, attribute names in order, traits, interface table, verify hooks.
 
-    `inherited` holds the interfaces that a base without a name answers for, until the class has a model of its own.
+    `attribute_names` are the attributes that an operation of the class means something by, in the order of its
+    declaration, as a kernel takes them; any other is a runtime attribute. `required_attributes` are those among them
+    that have no default. `inherited` holds the interfaces that a base without a name answers for, until the class has
+    a model of its own.
     """
 
-    __slots__ = ("doc", "inherited", "interfaces", "name", "op_class", "required_attributes", "traits", "verify_hooks")
+    __slots__ = (
+        "attribute_names",
+        "doc",
+        "inherited",
+        "interfaces",
+        "name",
+        "op_class",
+        "required_attributes",
+        "traits",
+        "verify_hooks",
+    )
 
     def __init__(
         self,
@@ -44,20 +57,32 @@ class OpInfo:
         traits: frozenset[type[Trait]],
         required_attributes: tuple[str, ...] = (),
         doc: str = "",
+        attribute_names: tuple[str, ...] = (),
     ) -> None:
         self.name = name
+        self.attribute_names = attribute_names
         self.op_class = op_class
         self.traits = traits
         self.required_attributes = required_attributes
         self.interfaces: dict[type, type] = {}
         self.inherited: set[type] = set()
-        self.verify_hooks: tuple[Any, ...] = tuple(
-            t.verify for t in sorted(traits, key=lambda t: t.__name__) if "verify" in vars(t)
-        )
+        self.verify_hooks: tuple[Any, ...] = _hooks(traits)
         self.doc = doc
+
+    def add_trait(self, trait: type[Trait]) -> None:
+        """State one more trait; what was verified before is verified again."""
+        self.traits |= {trait}
+        self.verify_hooks = _hooks(self.traits)
+        definition = getattr(self.op_class, "definition", None)
+        if definition is not None:
+            definition.verified.clear()
 
     def __repr__(self) -> str:
         return f"<OpInfo {self.name}>"
+
+
+def _hooks(traits: Iterable[type[Trait]]) -> tuple[Any, ...]:
+    return tuple(t.verify for t in sorted(traits, key=lambda t: t.__name__) if "verify" in vars(t))
 
 
 class Operation(PythonOperators, Displayable):

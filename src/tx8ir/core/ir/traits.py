@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tx8ir.core.attrs.extensible import Extensible
 from tx8ir.core.attrs.types import RankedTensor
 from tx8ir.core.errors import VerifyError
 
@@ -12,11 +13,31 @@ if TYPE_CHECKING:
 
 
 class Trait:
-    """A fact that an op class declares in `traits=(…)`. `verify` raises VerifyError where an operation breaks it."""
+    """A fact that an op class declares in `traits=(…)`. `verify` raises VerifyError where an operation breaks it.
+
+    Types and attributes state traits too, in `traits` of their class; these have no check.
+    """
 
     @classmethod
     def verify(cls, op: Operation) -> None:
         """Nothing to check unless a trait says otherwise."""
+
+    @classmethod
+    def attach(cls, *classes: type[Operation | Extensible]) -> None:
+        """State the trait for classes of operations, types or attributes that are defined already.
+
+        It holds for what is derived from them too. Say so before passes run: what has looked at a class keeps what it
+        saw.
+        """
+        for kind in classes:
+            if issubclass(kind, Extensible):
+                kind.attached_traits = kind.__dict__.get("attached_traits", frozenset()) | {cls}
+                continue
+            work: list[type[Operation]] = [kind]
+            while work:
+                derived = work.pop()
+                derived.info.add_trait(cls)
+                work += derived.__subclasses__()
 
 
 class Pure(Trait):

@@ -143,7 +143,12 @@ class OpMeta(type):
             if isinstance(base_info, OpInfo):
                 inherited |= base_info.traits
         info = OpInfo(
-            name, cls, frozenset(inherited | set(traits)), definition.required_attributes(), cls.__doc__ or ""
+            name,
+            cls,
+            frozenset(inherited | set(traits)),
+            definition.required_attributes(),
+            cls.__doc__ or "",
+            tuple(f.key for f in definition.attributes),
         )
         for base in cls.__mro__:
             if issubclass(base, Interface) and base is not Interface and not issubclass(base, Operation):
