@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 import attrs
 
-from tx8ir.core import Block, ConstantLike, Operation, Pure, Value
+from tx8ir.core import Block, ConstantLike, Operation, OpOperand, Pure, Value
 
 from .declarative import Match, Rule
 
@@ -52,6 +52,30 @@ def outputs_of(ops: Collection[Operation]) -> tuple[Value, ...]:
     """The results of `ops` that operations outside use."""
     members = set(ops)
     return tuple(r for op in ops for r in op.results if any(_member(u.owner, members) is None for u in r.uses))
+
+
+def outline(
+    ops: Iterable[Operation], body: Block, inputs: Iterable[Value], outputs: Iterable[Value], results: Iterable[Value]
+) -> None:
+    """Move operations, in block order, to the end of a body.
+
+    What they use of `inputs` are then the arguments of the body, and whoever stays outside uses `results` in place of
+    `outputs`. O(uses).
+    """
+    members = set(ops := tuple(ops))
+
+    def is_outside(use: OpOperand) -> bool:
+        return use.owner not in members
+
+    for output, result in zip(outputs, results, strict=True):
+        output.replace_uses_if(result, is_outside)
+    arguments = dict(zip(inputs, body.args, strict=True))
+    for op in ops:
+        op.detach()
+        body.append(op)
+        for use in op.op_operands:
+            if use.value in arguments:
+                use.set(arguments[use.value])
 
 
 def is_self_contained(ops: Collection[Operation], outputs: Collection[Value]) -> bool:

@@ -13,7 +13,7 @@ from tx8ir.core import Block, Builder, IntAttr, Operation, Program, Region, Valu
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp
 from tx8ir.passes import Pass, register_pass
-from tx8ir.rewriting.subgraphs import is_convex, outputs_of
+from tx8ir.rewriting.subgraphs import is_convex, outline, outputs_of
 
 
 @register_pass
@@ -112,17 +112,7 @@ def make_group(ops: list[BackendOp], group_id: int) -> tx8be.GroupOp:
         group = tx8be.GroupOp(
             inputs=list(inputs), group_id=group_id, outs=[r.type for r in outputs], body=Region([body])
         )
-    for inner, outer in zip(group.outs, outputs, strict=True):
-        for use in list(outer.uses):
-            if use.owner not in inside:
-                use.set(inner)
-    arguments = dict(zip(inputs, body.args, strict=True))
-    for member in members:
-        member.detach()
-        body.append(member)
-        for use in member.op_operands:
-            if use.value in arguments:
-                use.set(arguments[use.value])
+    outline(members, body, inputs, outputs, group.outs)
     with Builder.at_end(body), at_location(group.location):
         tx8be.ReturnOp(outputs)
     return group

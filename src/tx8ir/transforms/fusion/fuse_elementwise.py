@@ -22,7 +22,7 @@ from tx8ir.core import (
 from tx8ir.dialects import pd
 from tx8ir.passes import OperationPass, option, register_pass
 from tx8ir.rewriting.provenance import derived_location
-from tx8ir.rewriting.subgraphs import inputs_of, outputs_of
+from tx8ir.rewriting.subgraphs import inputs_of, outline, outputs_of
 from tx8ir.transforms.cleanup.topological_sort import captures, moves_freely
 
 
@@ -273,18 +273,7 @@ def _fuse(group: _Group, by: str) -> None:
     block = ops[-1].parent
     assert block is not None  # it was found in a block
     block.insert_after(fusion, ops[-1])
-    members = set(ops)
-    for value, result in zip(outputs, fusion.outputs, strict=True):
-        for use in list(value.uses):
-            if use.owner not in members:
-                use.set(result)
-    arguments = dict(zip(inputs, body.args, strict=True))
-    for op in ops:
-        op.detach()
-        body.append(op)
-        for use in op.op_operands:
-            if use.value in arguments:
-                use.set(arguments[use.value])
+    outline(ops, body, inputs, outputs, fusion.outputs)
     end = pd.FusionYieldOp(outputs)
     end.location = location
     body.append(end)

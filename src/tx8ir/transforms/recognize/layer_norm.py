@@ -6,7 +6,7 @@ from typing import ClassVar, Final
 
 import attrs
 
-from tx8ir.core import Operation, Value
+from tx8ir.core import Operation
 from tx8ir.dialects import pd
 from tx8ir.passes import register_pass
 from tx8ir.rewriting import Rewriter
@@ -17,9 +17,9 @@ from .arith_patterns import reciprocal_root, root, square
 from .base import FUSIBLE, Recognizer, same_type
 from .normalization import (
     HAS_EPSILON,
-    begin_axis,
     begins_as_norm,
     begins_at,
+    begins_at_mean,
     epsilon_of,
     fits_normalized,
     fitted,
@@ -36,20 +36,11 @@ _inverse = reciprocal_root(_variance)
 _inverse_weight = Node(pd.MultiplyOp, _inverse, _weight)
 
 
-def _begin(found: Match) -> int:
-    return begin_axis(found, "mean")
-
-
 def _layer_norm(found: Match, rewriter: Rewriter) -> Operation:
     """The operation, with those weights that the match has."""
-    begin = _begin(found)
-
-    def weight(name: str) -> Value | None:
-        return fitted(found, name, begin, rewriter) if name in found.values else None
-
-    return pd.LayerNormOp(
-        found["x"], scale=weight("weight"), bias=weight("bias"), epsilon=epsilon_of(found), begin_norm_axis=begin
-    )
+    begin = begins_at_mean(found)
+    scale, bias = (fitted(found, name, begin, rewriter) for name in ("weight", "bias"))
+    return pd.LayerNormOp(found["x"], scale=scale, bias=bias, epsilon=epsilon_of(found), begin_norm_axis=begin)
 
 
 def _with_weights(found: Match, rewriter: Rewriter) -> Operation:
@@ -57,8 +48,8 @@ def _with_weights(found: Match, rewriter: Rewriter) -> Operation:
     norm = found.ops["norm"]
     assert isinstance(norm, pd.LayerNormOp)
     begin = begins_at(norm)
-    scale = fitted(found, "weight", begin, rewriter) if "weight" in found.values else norm.scale
-    bias = fitted(found, "bias", begin, rewriter) if "bias" in found.values else None
+    scale, bias = (fitted(found, name, begin, rewriter) for name in ("weight", "bias"))
+    scale = norm.scale if scale is None else scale
     return pd.LayerNormOp(norm.x, scale=scale, bias=bias, epsilon=norm.epsilon, begin_norm_axis=norm.begin_norm_axis)
 
 
@@ -79,11 +70,11 @@ _UNSCALED: Final = Constraint("neither scale nor bias", lambda op: op.scale is N
 _UNSHIFTED: Final = Constraint("no bias", lambda op: op.bias is None, _weights)
 _SAME_AXES: Final = Constraint(
     "the mean over the normalised axes",
-    lambda found: begin_axis(found, "mean") == begins_at(found.root),
-    lambda found: f"mean from axis {begin_axis(found, 'mean')}, normalised from axis {begins_at(found.root)}",
+    lambda found: begins_at_mean(found) == begins_at(found.root),
+    lambda found: f"mean from axis {begins_at_mean(found)}, normalised from axis {begins_at(found.root)}",
 )
 _MEANS: Final = means("mean", "variance")
-_INNER: Final = (*_MEANS, HAS_EPSILON, fits_normalized("weight", _begin))
+_INNER: Final = (*_MEANS, HAS_EPSILON, fits_normalized("weight", begins_at_mean))
 
 layer_norm: Final = Rule(
     "layer-norm",
@@ -111,7 +102,7 @@ layer_norm_folded: Final = Rule(
         Node(pd.SubtractOp, _bias, Node(pd.MultiplyOp, _mean, _inverse_weight)),
     ),
     _layer_norm,
-    where=[*_INNER, fits_normalized("bias", _begin), *FUSIBLE, same_type("x")],
+    where=[*_INNER, fits_normalized("bias", begins_at_mean), *FUSIBLE, same_type("x")],
     doc="x * k + (bias - mean(x) * k) with k = weight / sqrt(mean((x - mean(x))^2) + epsilon)",
 )
 layer_norm_scale: Final = Rule(

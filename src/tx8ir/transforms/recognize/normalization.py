@@ -82,6 +82,11 @@ def begin_axis(found: Match, mean: str) -> int:
     return _axes(found.ops[mean])[0]
 
 
+def begins_at_mean(found: Match) -> int:
+    """The first of the axes that the reduction called `mean` is over."""
+    return begin_axis(found, "mean")
+
+
 def means(*names: str) -> tuple[Constraint, Constraint]:
     """What `mean` has matched under these names are means, over the same axes, from one of them to the last."""
     return _counted(*names), _over_trailing_axes(*names)
@@ -157,8 +162,10 @@ def fits_normalized(weight: str, begin: Callable[[Match], int], norm: str = "") 
     return Constraint(f"{weight!r} of the normalised shape", holds, shown)
 
 
-def fitted(found: Match, weight: str, begin: int, rewriter: Rewriter) -> Value:
-    """The value called `weight` without leading axes of extent 1."""
+def fitted(found: Match, weight: str, begin: int, rewriter: Rewriter) -> Value | None:
+    """The value called `weight` without leading axes of extent 1; None where the match has none."""
+    if weight not in found.values:
+        return None
     value = found[weight]
     wanted = _shape(found.root.results[0])[begin:]
     return value if _rank(value) == len(wanted) else rewriter.insert(pd.ReshapeOp(value, shape=wanted)).out

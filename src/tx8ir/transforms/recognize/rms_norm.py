@@ -17,9 +17,9 @@ from .arith_patterns import reciprocal_root, root, square
 from .base import FUSIBLE, Recognizer, same_type
 from .normalization import (
     HAS_EPSILON,
-    begin_axis,
     begins_as_norm,
     begins_at,
+    begins_at_mean,
     epsilon_of,
     fits_normalized,
     fitted,
@@ -33,14 +33,10 @@ _mean_square = plus_epsilon(mean(square(_x), "mean"))
 _inverse = reciprocal_root(_mean_square)
 
 
-def _begin(found: Match) -> int:
-    return begin_axis(found, "mean")
-
-
 def _rms_norm(found: Match, rewriter: Rewriter) -> Operation:
     """The operation, with the weight if the match has one."""
-    begin = _begin(found)
-    weight = fitted(found, "weight", begin, rewriter) if "weight" in found.values else None
+    begin = begins_at_mean(found)
+    weight = fitted(found, "weight", begin, rewriter)
     return pd.RmsNormOp(found["x"], norm_weight=weight, epsilon=epsilon_of(found), begin_norm_axis=begin)
 
 
@@ -69,7 +65,7 @@ rms_norm_inner_scale: Final = Rule(
         Node(pd.DivideOp, Node(pd.MultiplyOp, _x, _weight), root(_mean_square)),
     ),
     _rms_norm,
-    where=[*_MEANS, HAS_EPSILON, fits_normalized("weight", _begin), *FUSIBLE, same_type("x")],
+    where=[*_MEANS, HAS_EPSILON, fits_normalized("weight", begins_at_mean), *FUSIBLE, same_type("x")],
     doc="the same, the weight multiplied with something inside",
 )
 rms_norm_scale: Final = Rule(
