@@ -20,8 +20,8 @@ A format is a sequence of
 - `( … $name^ … )?`: only where the operands or the attribute marked with `^` are there.
 
 A value whose type is not written has the only type that its field allows, or that all operands and results share
-(`SameOperandsAndResultType`); else, of a result, it is inferred. An attribute with a default that a group is there for
-is written where it differs; flags are written `<a, b>`, a unit not at all.
+(`SameOperandsAndResultType`); else, of a result, it is inferred. An attribute with a default is written where it
+differs; flags are written `<a, b>`, a unit not at all.
 The generic form is always read too, and written when the format does not say all.
 """
 
@@ -170,6 +170,12 @@ class Assembly:
         self._said = frozenset(f.key for f in _variables(self.elements) if isinstance(f, AttributeField))
         if d.uses_segments:
             self._said |= {SEGMENTS}
+        # What `attr-dict` leaves out: attributes that have their default.
+        self._usual = {
+            f.key: d.codecs[f.name][0].encode(f.default)
+            for f in d.attributes
+            if f.key not in self._said and f.default is not MISSING and f.default is not None
+        }
 
     def field(self, name: str) -> Field:
         """The field called `name`. Raises TypeError when the class has none."""
@@ -180,6 +186,8 @@ class Assembly:
 
     def fits(self, op: Operation) -> bool:
         """Whether the format can say what attributes `op` has, verified or not."""
+        if not self._usual.keys() <= op.attributes.keys():
+            return False
         return all(_sayable(element, op) and self._has_types(element, op) for element in self.elements)
 
     def _has_types(self, element: Element, op: Operation) -> bool:
@@ -258,7 +266,8 @@ class Assembly:
             inputs = [v.type for f in element.inputs for v in self._values(f, op)]
             return printer.signature(inputs, tuple(v.type for v in self._values(element.outputs, op)))
         if isinstance(element, AttributeDict):
-            return printer.attributes(op.attributes, self._said, "")
+            usual = [key for key, value in self._usual.items() if op.attributes[key] is value]
+            return printer.attributes(op.attributes, (*self._said, *usual), "")
         if isinstance(element, ElementType):
             return ""
         assert isinstance(element, Variable)
@@ -401,6 +410,7 @@ class Assembly:
             results += parts.types.get(field.name, unsaid if only is None else [only])
         if d.uses_segments:
             parts.attributes[SEGMENTS] = segment_sizes(map(len, groups))
+        parts.attributes = {**self._usual, **parts.attributes}
         op = create_unchecked(
             self._op_class,
             [value for group in groups for value in group],

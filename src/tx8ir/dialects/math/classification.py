@@ -24,7 +24,7 @@ class ClassificationOp(ArithOp, InferTypes):
     fastmath: FastMathAttr = attribute(default=STRICT)
     out: Result = result(bool_like)
 
-    assembly_format = "$x (`fastmath` $fastmath^)? attr-dict `:` type($x)"
+    assembly_format = "$x attr-dict `:` type($x)"
 
     def infer_types(self) -> tuple[Type, ...]:
         return (with_element(self.x.type, i1),)
