@@ -405,10 +405,11 @@ class PromoteStorage:
         forwarded: dict[Region | None, list[tuple[range, list[int]]]] = {}
         taken: dict[Region | None, tuple[int, list[int]]] = {}
         for group in groups:
-            kept = self._kept_of(group)
+            width = group.width
+            kept = self._kept_of(group) if width else []
             for source, values in group.sources:
                 forwarded.setdefault(source, []).append((values, kept))
-            taken.update(dict.fromkeys(group.targets, (group.width, kept)))
+            taken.update(dict.fromkeys(group.targets, (width, kept)))
         for ranges in forwarded.values():
             if len(ranges) > 1:
                 ranges.sort(key=lambda entry: entry[0].start)
@@ -416,12 +417,12 @@ class PromoteStorage:
             for region in op.regions:
                 if not len(region):
                     branch.fill_region(region)
-        given = [(values, self._given(op, values, kept, roots)) for values, kept in forwarded.get(None, ())]
+        before = op.operands
+        given = self._given(op, before, forwarded.get(None, ()), roots)
         operands, attributes = with_operands(op, given)
-        for index, value in enumerate(op.operands):
-            if not any(index in values for values, _ in given):
-                later = sum(len(new) - len(values) for values, new in given if values.stop <= index)
-                operands[index + later] = self._now(value, op)
+        for index in _outside(len(before), given):
+            later = sum(len(new) - len(values) for values, new in given if values.stop <= index)
+            operands[index + later] = self._now(before[index], op)
         for region in op.regions:
             for block in region.blocks:
                 mark = len(self._undo)
@@ -441,25 +442,32 @@ class PromoteStorage:
 
     def _kept_of(self, group: ForwardingGroup) -> list[int]:
         """Indices of the values of a group that stay: those that stay in one of its lists."""
-        if not group.width:
-            return []
         kept: set[int] = set()
         for inputs in group.targets.values():
             kept.update(self._kept(inputs))
         return sorted(kept)
 
-    def _given(self, op: Operation, values: range, kept: Sequence[int], roots: Sequence[Value]) -> list[Value]:
-        """What `op` forwards in place of some of its operands."""
-        operands = op.operands
-        found = [self._now(operands[values.start + index], op) for index in kept]
-        return [*found, *(self._versions[root] for root in roots)]
+    def _given(
+        self,
+        op: Operation,
+        operands: Sequence[Value],
+        forwarded: Sequence[tuple[range, list[int]]],
+        roots: Sequence[Value],
+    ) -> list[tuple[range, list[Value]]]:
+        """What `op` forwards in place of ranges of its operands: those that are kept, and the versions of storages."""
+        versions = [self._versions[root] for root in roots]
+        return [
+            (values, [self._now(operands[values.start + index], op) for index in kept] + versions)
+            for values, kept in forwarded
+        ]
 
     def _finish(self, end: Operation, forwarded: Sequence[tuple[range, list[int]]], roots: Sequence[Value]) -> None:
         """Let a terminator give the values that are kept, and the versions of the storages."""
-        for use in end.op_operands:
-            if not any(use.index in values for values, _ in forwarded):
-                use.set(self._now(use.value, end))
-        set_operand_ranges(end, [(values, self._given(end, values, kept, roots)) for values, kept in forwarded])
+        uses = end.op_operands
+        for index in _outside(len(uses), forwarded):
+            uses[index].set(self._now(uses[index].value, end))
+        if forwarded:
+            set_operand_ranges(end, self._given(end, end.operands, forwarded, roots))
 
     def _replace(
         self,
@@ -488,6 +496,17 @@ class PromoteStorage:
         for root, result in zip(roots, made.results[len(kept) :], strict=True):
             self._set(root, result)
         self._dead.append(op)
+
+
+def _outside(count: int, ranges: Sequence[tuple[range, Any]]) -> list[int]:
+    """The indices below `count` that are in none of some ranges, which are in order."""
+    found: list[int] = []
+    start = 0
+    for values, _ in ranges:
+        found += range(start, values.start)
+        start = values.stop
+    found += range(start, count)
+    return found
 
 
 _ALL: Final = 1 << 60
