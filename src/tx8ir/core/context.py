@@ -70,14 +70,16 @@ class Dialect:
         """A dialect whose operations a YAML op list declares, each a class like one written in Python.
 
         An entry has `op`, `inputs` and `attributes` (or both in `args`), `outputs` (or `output`), and if need be
-        `optional`, `traits`, `interfaces`, `kernel` and `doc`. Its class is the attribute of the dialect called like
-        the operation; `declaration` of the class is the entry as it was read.
+        `optional`, `traits`, `interfaces` (or `infer_meta` and `backward`), `kernel` and `doc`, as Paddle's lists do.
+        Its class is the attribute of the dialect called like the operation; `declaration` of the class is the entry as
+        it was read.
 
         Args:
             name: the prefix of the operations.
             source: a file, or a text (which has a newline in it).
             functions: what the list may call by name: methods of interfaces take the operation first; kernels take
-                the arrays, then the attributes as keywords.
+                the arrays, then the attributes as keywords. None: the list is read for what it declares alone, so
+                nothing infers types or computes.
             interfaces: what the list may name besides the interfaces of the core.
             traits: what the list may name besides the traits of the core.
 

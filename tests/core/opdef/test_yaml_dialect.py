@@ -9,6 +9,8 @@ import tx8ir
 from tx8ir.core import (
     Compute,
     Dialect,
+    Grad,
+    HasValueSemantics,
     InferTypes,
     IrContext,
     IrError,
@@ -19,6 +21,7 @@ from tx8ir.core import (
     VTensorType,
     default_context,
     f32,
+    i64,
 )
 from tx8ir.core.ir.block import Block
 from tx8ir.interpreter import evaluate_operation
@@ -155,7 +158,7 @@ def test_a_list_comes_from_a_file_too(tmp_path):
         ("- inputs : (Tensor x)\n", (1, 3), "this entry lacks the key 'op'"),
         ("- op : a\n- op : a\n", (2, 8), "the operation 'a' is defined twice"),
         ("- op : a b\n", (1, 8), "expected the name of an operation of dialect 'lab', found 'a b'"),
-        ("- op : a\n  inptus : ()\n", (2, 3), "unknown key 'inptus', expected one of args, attributes"),
+        ("- op : a\n  inptus : ()\n", (2, 3), "unknown key 'inptus', expected one of Kernel, args, attributes"),
         ("- op : a\n  op : b\n", (2, 3), "the key 'op' is given twice"),
         ("- op : a\n  inputs : (Tensor x, Tensor x)\n", (2, 23), "the name 'x' is given twice"),
         ("- op : a\n  inputs : (Tensor)\n", (2, 13), "expected 'Type name' or 'Type name=default', found 'Tensor'"),
@@ -174,11 +177,134 @@ def test_a_list_comes_from_a_file_too(tmp_path):
         ("- op : a\n  interfaces :\n    Fold :\n      func : f\n", (4, 14), "no function 'f' was given, only: addmm"),
         ("- op : a\n  interfaces :\n    Fold : {fold_it: addmm}\n", (3, 13), "Fold has no method 'fold_it', it has"),
         ("- op : a\n  kernel :\n    data_type : x\n", (3, 17), "'data_type' names 'x', which is not an input"),
-        ("- op : a\n  kernel :\n    fun : x\n", (3, 5), "unknown key 'fun' of a kernel, expected func, data_type"),
+        ("- op : a\n  kernel :\n    fun : x\n", (3, 5), "unknown key 'fun' of a kernel, expected backend, data_type"),
         ("- op : a\n  inputs :\n    x : Tensor\n", (3, 5), "expected a list like '(…, …)' under 'inputs'"),
     ],
 )  # fmt: skip
 def test_every_mistake_is_shown_at_its_place(text, place, message):
+    with pytest.raises(ParseError) as error:
+        load(text)
+    assert message in error.value.message
+    assert (error.value.line, error.value.column) == place
+
+
+DESIGN = """
+op : addmm
+inputs : (Tensor input, Tensor x, Tensor y)
+attributes : (float beta=1.0, float alpha=1.0)
+outputs : Tensor
+interfaces :
+  InferShape :
+    func : like_the_first
+  Backward : addmm_grad
+traits : (ReadOnly, HasValueSemanticsTrait)
+Kernel :
+  func : addmm
+  data_type : x
+"""
+"""As the design document of Paddle's IR has it."""
+
+
+def test_the_form_of_the_design_document():
+    lab = load(DESIGN)
+    info = lab.addmm.info
+    assert info.traits == {ReadOnly, HasValueSemantics}
+    assert info.attribute_names == ("beta", "alpha")
+    assert {InferTypes, Compute} <= set(info.interfaces)
+    assert Grad not in info.interfaces  # addmm_grad is an operation
+    assert lab.addmm.declaration["interfaces"]["Backward"] == "addmm_grad"
+    op = lab.addmm(*Block([V, V, V]).args, alpha=2.0)
+    arrays = [np.float32([[1, 2], [3, 4]])] * 3
+    assert np.array_equal(op.compute(*arrays), addmm(*arrays, 1.0, 2.0))
+
+
+def test_a_backward_function_that_is_given_is_the_gradient():
+    lab = Dialect.from_yaml(
+        "lab",
+        DESIGN,
+        functions={"like_the_first": like_the_first, "addmm": addmm, "addmm_grad": lambda op, given: given},
+    )
+    assert lab.addmm.info.interfaces[Grad] is lab.addmm
+    assert lab.addmm(*Block([V, V, V]).args).grad([3]) == [3]
+
+
+PADDLE = """
+- op : addmm
+  args : (Tensor input, Tensor x, Tensor y, float beta=1.0, float alpha=1.0)
+  output : Tensor(out)
+  infer_meta :
+    func : AddmmInferMeta
+    param : [input, x, y]
+    spmd_rule : AddmmInferSpmd
+  kernel :
+    func : addmm
+    data_type : x
+  inplace : (input -> out)
+  backward : addmm_grad
+  interfaces : paddle::dialect::InferSymbolicShapeInterface, paddle::dialect::LayoutInterface
+
+- op : find
+  args : (Tensor x, Scalar(int64_t) axis, bool flatten = false, DataType dtype = DataType::INT64,
+    Scalar(double) eps=1e-5)
+  output : Tensor (places)
+  traits : paddle::dialect::ForwardOnlyTrait
+  kernel :
+    func : find
+    data_type : dtype > x
+
+- op : update_
+  args : (Tensor param, Tensor[] grads, Tensor master, float rho = 0.95f, int64_t most = INT64_MAX,
+    int bins = (2 << 12) - 1, int64_t[] axes = {}, str layout = "AnyLayout", DataType kind = DataType::UNDEFINED,
+    Place place = CPUPlace(), float low=-1.0e-6f)
+  output : Tensor(param_out), Tensor[](grads_out){grads.size()}, Tensor(master_out)
+  optional : master, master_out
+  inplace : (param -> param_out), (master -> master_out)
+  traits : pir::SideEffectTrait
+  kernel :
+    func : update {dense, dense -> dense}
+           update_sparse {dense, selected_rows -> dense}
+    param : [param, master, rho, axes]
+"""
+
+
+def test_a_list_of_paddle_declares_operations():
+    lab = Dialect.from_yaml("lab", PADDLE)
+    assert list(lab.ops) == ["lab.addmm", "lab.find", "lab.update_"]
+    assert lab.addmm.info.interfaces == {}
+    assert lab.addmm.declaration["infer_meta"]["func"] == "AddmmInferMeta"
+    x, y, z = Block([V, V, V]).args
+    places = lab.find(x, axis=1, places=V)
+    assert (places.axis, places.flatten, places.dtype, places.eps) == (1, False, i64, 1e-5)
+    made = lab.update_(x, [y], z, param_out=V, grads_out=[V], master_out=V)
+    made.verify()
+    assert made.rho == 0.95
+    assert (made.most, made.bins, made.axes, made.layout) == ((1 << 63) - 1, 8191, (), "AnyLayout")
+    assert (made.kind, made.place, made.low) == (None, None, -1e-6)
+    assert lab.update_.info.attribute_names[:3] == ("rho", "most", "bins")
+
+
+def test_a_kernel_takes_what_its_parameters_say():
+    given = []
+    functions = dict.fromkeys(["AddmmInferMeta", "addmm", "find"])
+    functions["update"] = lambda *arrays, **attributes: given.append((arrays, attributes))
+    lab = Dialect.from_yaml("lab", PADDLE, functions={n: f or (lambda *a, **k: None) for n, f in functions.items()})
+    x, y, z = Block([V, V, V]).args
+    lab.update_(x, [y, y], z, param_out=V, grads_out=[V], master_out=V).compute("x", "y", "y", "z")
+    assert given == [(("x", "z"), {"rho": 0.95, "axes": ()})]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "message"),
+    [
+        ("- op : a\n  kernel : {func: addmm, param: [q]}\n", (2, 34), "'param' names 'q', which is not an input"),
+        ("- op : a\n  interfaces : Fold\n", (2, 16), "expected a mapping of interfaces, or names as 'paddle"),
+        ("- op : a\n  kernel : {func: addmm}\n  Kernel : {}\n", (3, 3), "'kernel' and 'Kernel' say the same"),
+        ("- op : a\n  attributes : (int x=(1 << 99))\n", (2, 17), "the default of 'x' is not an int: (1 << 99)"),
+        ("- op : a\n  attributes : (int x=f(2))\n", (2, 17), "the default of 'x' is not an int: f(2)"),
+        ("- op : a\n  attributes : (DataType x=DataType::BIG)\n", (2, 17), "the default of 'x' is not a DataType"),
+    ],
+)  # fmt: skip
+def test_mistakes_in_what_paddle_writes(text, place, message):
     with pytest.raises(ParseError) as error:
         load(text)
     assert message in error.value.message

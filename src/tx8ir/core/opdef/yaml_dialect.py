@@ -10,6 +10,9 @@
       func : addmm_types
   kernel :
     func : addmm
+
+Names of Paddle's own (`paddle::dialect::InferSymbolicShapeInterface`, `pir::SideEffectTrait`) that mean nothing here
+are kept in the class's `declaration`. Without `functions`, so are those of kernels and of what infers types.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from __future__ import annotations
 import keyword
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeAlias, cast
 
 from tx8ir.core.attrs.attributes import Attribute
@@ -31,6 +34,7 @@ from tx8ir.core.ir.traits import Trait
 
 from .fields import Field, attribute, operand, optional_operand, result, variadic_operand, variadic_result
 from .op import RESERVED, Op, OpMeta
+from .yaml_values import ATTRIBUTES, MAY_LACK, NoneGiven, find_named, read_constant
 
 YamlNode: TypeAlias = Any
 """A node of PyYAML, which is loaded only when a list is read: `id`, `value`, `start_mark`."""
@@ -38,26 +42,39 @@ YamlNode: TypeAlias = Any
 Functions = Mapping[str, Callable[..., Any]]
 
 _VALUES: Final[dict[str, Any]] = {"Tensor": (RankedTensor,), "List": (ListType,), "Dict": (DictType,), "Any": None}
-_ATTRIBUTES: Final[dict[str, Any]] = {
-    "bool": bool, "int": int, "int32_t": int, "int64_t": int, "float": float, "double": float, "str": str,
-    "std::string": str, "Scalar": Attribute, "DataType": Type, "Type": Type, "Attribute": Attribute,
-    "IntArray": tuple[int, ...], "int[]": tuple[int, ...], "int32_t[]": tuple[int, ...], "int64_t[]": tuple[int, ...],
-    "float[]": tuple[float, ...], "double[]": tuple[float, ...], "bool[]": tuple[bool, ...], "str[]": tuple[str, ...],
-    "std::string[]": tuple[str, ...],
-}  # fmt: skip
 _KEYS: Final = frozenset(
     {"op", "inputs", "attributes", "args", "outputs", "output", "optional", "traits", "interfaces", "infer_meta",
-     "kernel", "doc"}
+     "kernel", "Kernel", "doc"}
 )  # fmt: skip
 _KEPT: Final = frozenset(
-    {"backward", "inplace", "view", "intermediate", "no_need_buffer", "data_transform", "composite", "spmd_rule"}
+    {
+        "backward",
+        "forward",
+        "inplace",
+        "view",
+        "intermediate",
+        "no_need_buffer",
+        "data_transform",
+        "composite",
+        "spmd_rule",
+        "invoke",
+        "support_dygraph_mode",
+    }
 )
 """Keys of Paddle's lists that are kept in `declaration` and mean nothing here."""
+_KERNEL_KEYS: Final = ("backend", "data_type", "dispatch", "force_backend", "func", "layout", "param")
+_ALIASES: Final = {"InferShape": "InferTypes", "InferMeta": "InferTypes", "Backward": "Grad"}
+"""Interfaces by the names that Paddle's design has for them."""
 
 _PIECE: Final = re.compile(r'(?:[^,(){}\[\]"]|\([^)]*\)|\{[^}]*\}|\[[^\]]*\]|"(?:[^"\\]|\\.)*")+')
-_PARAMETER: Final = re.compile(r"\s*([A-Za-z_][\w:]*(?:\[\])?)\s+([A-Za-z_]\w*)\s*(?:=\s*(.*?))?\s*$", re.DOTALL)
+_PARAMETER: Final = re.compile(
+    r"\s*([A-Za-z_][\w:]*(?:\(\w+\))?(?:\[\])?)\s+([A-Za-z_]\w*)\s*(?:=\s*(.*?))?\s*$", re.DOTALL
+)
 _OUTPUT: Final = re.compile(r"\s*([A-Za-z_][\w:]*(?:\[\])?)\s*(?:\(\s*([A-Za-z_]\w*)\s*\))?\s*(?:\{[^}]*\})?\s*$")
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*")
+_KERNEL: Final = re.compile(r"\s*([A-Za-z_]\w*)")
+"""The name of a kernel; of the first of several for different storages: `adam {dense -> dense}, adam_sparse {…}`."""
 
 
 def load_ops(
@@ -73,7 +90,7 @@ def load_ops(
         ParseError: the list is not YAML, or an entry says something that is not understood; with line and column.
         IrError: PyYAML is not installed. LoadError: the file cannot be read.
     """
-    return _Loader(dialect, source, functions or {}, interfaces or {}, traits or {}).load()
+    return _Loader(dialect, source, functions, interfaces or {}, traits or {}).load()
 
 
 class _Loader:
@@ -83,7 +100,7 @@ class _Loader:
         self,
         dialect: str,
         source: str | os.PathLike[str],
-        functions: Functions,
+        functions: Functions | None,
         interfaces: Mapping[str, type[Interface]],
         traits: Mapping[str, type[Trait]],
     ) -> None:
@@ -99,7 +116,8 @@ class _Loader:
                 raise LoadError(
                     source, "a YAML operation list in UTF-8", f"byte 0x{data[error.start]:02X} at {error.start}"
                 ) from None
-        self.functions = functions
+        self.functions = functions or {}
+        self.only_declares = functions is None
         self.interfaces = {n: c for n, c in vars(core_interfaces).items() if _is_a(c, Interface)} | dict(interfaces)
         self.traits = {n: c for n, c in vars(core_traits).items() if _is_a(c, Trait)} | dict(traits)
 
@@ -187,13 +205,18 @@ class _Entry:
         self.loader, self.name, self.keys = loader, name, keys
         self.fields: dict[str, Field] = {}
         self.annotations: dict[str, Any] = {}
-        self.operand_names: list[str] = []
+        self.operand_names: dict[str, str] = {}  # as in the list, to the Python name
+        self.output_names: list[str] = []
         self.attribute_names: dict[str, str] = {}  # as in the list, to the Python name
         self.bases: list[type[Any]] = []
         self.namespace: dict[str, Any] = {"__module__": __name__, "declaration": declaration}
 
     def op_class(self) -> type[Op]:
         keys, fail = self.keys, self.loader.fail
+        if "Kernel" in keys:
+            if "kernel" in keys:
+                fail("'kernel' and 'Kernel' say the same; give one of them", keys["Kernel"][0])
+            keys["kernel"] = keys.pop("Kernel")
         if "args" in keys and ("inputs" in keys or "attributes" in keys):
             fail("'args' says both inputs and attributes; give either it or these two", keys["args"][0])
         if "output" in keys and "outputs" in keys:
@@ -208,9 +231,9 @@ class _Entry:
                     fail(f"unknown type {type!r} of input {name!r}, expected one of {_listed(_VALUES)}", node, offset)
                 else:
                     self._attribute(type, name, default, node, offset)
-        for name in optional.difference(self.operand_names):
-            fail(f"'optional' names {name!r}, which is not an input", keys["optional"][1])
-        self._outputs()
+        self._outputs(optional)
+        for name in optional.difference(self.operand_names, self.output_names):
+            fail(f"'optional' names {name!r}, which is not an input and no output", keys["optional"][1])
         self._methods()
         self.namespace |= self.fields
         self.namespace["__annotations__"] = self.annotations
@@ -280,33 +303,28 @@ class _Entry:
             field = variadic_operand(constraint)
         else:
             field = optional_operand(constraint) if optional else operand(constraint)
-        self._add(name, field, node, offset)
-        self.operand_names.append(name)
+        self.operand_names[name] = self._add(name, field, node, offset)
 
     def _attribute(self, type: str, name: str, default: str | None, node: YamlNode, offset: int) -> None:
-        annotation = _ATTRIBUTES.get(type)
+        annotation = ATTRIBUTES.get(type)
         if annotation is None:
-            known = _listed(_ATTRIBUTES if "attributes" in self.keys else _VALUES | _ATTRIBUTES)
+            known = _listed(ATTRIBUTES if "attributes" in self.keys else _VALUES | ATTRIBUTES)
             self.loader.fail(f"unknown type {type!r} of {name!r}, expected one of {known}", node, offset)
         if default is None:
             field = attribute(name=name)
         else:
-            field = attribute(default=self._default(annotation, type, name, default, node, offset), name=name)
+            given = self._default(annotation, type, name, default, node, offset)
+            if type in MAY_LACK:
+                annotation |= None
+            field = attribute(default=given, name=name)
         python_name = self._add(name, field, node, offset)
         self.annotations[python_name] = annotation
         self.attribute_names[name] = python_name
 
     def _default(self, annotation: Any, type: str, name: str, text: str, node: YamlNode, offset: int) -> Any:
-        import yaml  # loaded already
-
-        given: object
-        try:
-            if text.startswith("{") and text.endswith("}"):  # {1, 2} is C++ for a list
-                given = yaml.safe_load(f"[{text[1:-1]}]")
-            else:
-                given = yaml.safe_load(re.sub(r"(?<=[0-9.])f$", "", text))
-        except yaml.YAMLError:
-            given = None
+        given: object = read_constant(text, type)
+        if isinstance(given, NoneGiven):
+            return None
         if isinstance(given, list) and annotation in _SEQUENCES:
             items = [_as(_SEQUENCES[annotation], item) for item in cast("list[Any]", given)]
             if None not in items:
@@ -314,14 +332,15 @@ class _Entry:
         elif annotation in (bool, int, float, str):
             if (value := _as(annotation, cast(object, given))) is not None:
                 return value
-        elif annotation is Attribute and isinstance(given, (bool, int, float, str)):
+        elif isinstance(given, Type) or (annotation is Attribute and isinstance(given, (bool, int, float, str))):
             return given
         article = "an" if type[0] in "aeiou" else "a"
         self.loader.fail(f"the default of {name!r} is not {article} {type}: {text}", node, offset)
 
-    def _outputs(self) -> None:
+    def _outputs(self, optional: Collection[str]) -> None:
         key = "outputs" if "outputs" in self.keys else "output"
         pieces = list(self._pieces(key))
+        found: list[tuple[str, bool, Any, YamlNode, int]] = []
         for number, (piece, node, offset) in enumerate(pieces):
             match = _OUTPUT.match(piece)
             if match is None or match[1].removesuffix("[]") not in _VALUES:
@@ -329,48 +348,97 @@ class _Entry:
                 self.loader.fail(f"expected {expected}, found {piece!r}", node, offset)
             name = match[2] or ("out" if len(pieces) == 1 else f"out{number}")
             constraint = _VALUES[match[1].removesuffix("[]")]
-            self._add(name, (variadic_result if match[1].endswith("[]") else result)(constraint), node, offset)
+            found.append((name, match[1].endswith("[]"), constraint, node, offset))
+        # One field may stand for any number of results; of several that may lack, each is taken to be there.
+        varying = [name for name, is_list, *_ in found if is_list or name in optional]
+        for name, is_list, constraint, node, offset in found:
+            may_lack = is_list or varying == [name]
+            self._add(name, (variadic_result if may_lack else result)(constraint), node, offset)
+            self.output_names.append(name)
 
     # -- methods --------------------------------------------------------------------------------------------------
 
     def _traits(self) -> tuple[type[Trait], ...]:
         found: list[type[Trait]] = []
         for piece, node, offset in self._pieces("traits"):
-            trait = self.loader.traits.get(piece)
-            if trait is None:
+            trait = find_named(piece, self.loader.traits, "Trait")
+            if trait is not None:
+                found.append(trait)
+            elif "::" not in piece or _QUALIFIED.fullmatch(piece) is None:
                 self.loader.fail(f"unknown trait {piece!r}, known: {_listed(self.loader.traits)}", node, offset)
-            found.append(trait)
         return tuple(found)
 
     def _methods(self) -> None:
         loader = self.loader
         if "interfaces" in self.keys:
-            for name, (key, node) in loader.entries(self.keys["interfaces"][1], "a mapping of interfaces").items():
-                interface = loader.interfaces.get(name)
-                if interface is None:
-                    loader.fail(f"unknown interface {name!r}, known: {_listed(loader.interfaces)}", key)
-                self._implement(interface, key, node)
+            self._interfaces(self.keys["interfaces"][1])
         if "infer_meta" in self.keys:
-            self._implement(InferTypes, *self.keys["infer_meta"])
-        if "kernel" in self.keys:
-            key, node = self.keys["kernel"]
+            key, node = self.keys["infer_meta"]
             parts = loader.entries(node, "'func : name'")
-            for part, (part_key, value) in parts.items():
-                if part == "data_type":
-                    names = [v.strip() for v in loader.string(value, "the name of an input").split(",")]
-                    if not set(names) <= {*self.operand_names, *self.attribute_names}:
-                        loader.fail(f"'data_type' names {value.value!r}, which is not an input and no attribute", value)
-                elif part != "func":
-                    loader.fail(f"unknown key {part!r} of a kernel, expected func, data_type", part_key)
-            if "func" not in parts:
-                loader.fail("a kernel lacks the key 'func'", key)
-            self._base(Compute, key)
-            self.namespace["compute"] = _kernel(self._function(parts["func"][1]), self.attribute_names)
+            self._check_names(parts.pop("param", None))
+            parts.pop("spmd_rule", None)
+            self._implement(InferTypes, key, parts)
+        if "kernel" in self.keys:
+            self._kernel(*self.keys["kernel"])
 
-    def _implement(self, interface: type[Interface], key: YamlNode, node: YamlNode) -> None:
+    def _interfaces(self, node: YamlNode) -> None:
+        """A mapping of interfaces to functions, or names of Paddle's own alone."""
+        loader = self.loader
+        if node.id != "mapping":
+            for piece, at, offset in self._pieces("interfaces"):
+                if "::" not in piece or _QUALIFIED.fullmatch(piece) is None:
+                    loader.fail(
+                        f"expected a mapping of interfaces, or names as 'paddle::dialect::…', found {piece!r}",
+                        at,
+                        offset,
+                    )
+            return
+        for name, (key, value) in loader.entries(node, "a mapping of interfaces").items():
+            interface = find_named(_ALIASES.get(name, name), loader.interfaces, "Interface")
+            if interface is None:
+                loader.fail(f"unknown interface {name!r}, known: {_listed(loader.interfaces)}", key)
+            if value.id != "scalar":
+                self._implement(interface, key, loader.entries(value, "'func : name'"))
+            elif value.value in loader.functions:
+                self._implement(interface, key, {"func": (key, value)})
+            elif name != "Backward":  # which names an operation, as the key `backward` does
+                self._function(value)
+
+    def _kernel(self, key: YamlNode, node: YamlNode) -> None:
+        loader = self.loader
+        parts = loader.entries(node, "'func : name'")
+        for part, (part_key, value) in parts.items():
+            if part in ("data_type", "backend", "layout"):
+                names = {v.strip() for v in re.split(r"[,>]", loader.string(value, "the name of an input"))}
+                if not names <= {*self.operand_names, *self.attribute_names}:
+                    loader.fail(f"{part!r} names {value.value!r}, which is not an input and no attribute", value)
+            elif part not in _KERNEL_KEYS:
+                loader.fail(f"unknown key {part!r} of a kernel, expected {', '.join(_KERNEL_KEYS)}", part_key)
+        if "func" not in parts:
+            loader.fail("a kernel lacks the key 'func'", key)
+        taken = self._check_names(parts.get("param"))
+        function = self._function(parts["func"][1])
+        if function is not None:
+            self._base(Compute, key)
+            self.namespace["compute"] = _kernel(function, self.attribute_names, self.operand_names, taken)
+
+    def _check_names(self, param: tuple[YamlNode, YamlNode] | None) -> list[str] | None:
+        """The inputs and attributes that `param` lists; None where it is not given: all."""
+        if param is None:
+            return None
+        found: list[str] = []
+        for item in cast("list[YamlNode]", param[1].value) if param[1].id == "sequence" else [param[1]]:
+            name = self.loader.string(item, "the name of an input or an attribute")
+            if name not in (*self.operand_names, *self.attribute_names):
+                self.loader.fail(f"'param' names {name!r}, which is not an input and no attribute", item)
+            found.append(name)
+        return found
+
+    def _implement(
+        self, interface: type[Interface], key: YamlNode, given: dict[str, tuple[YamlNode, YamlNode]]
+    ) -> None:
         """Take the methods of an interface from functions: `{func: f}` when it has one, `{method: f, …}` otherwise."""
         methods = [n for n, f in vars(interface).items() if callable(f) and not n.startswith("_")]
-        given = self.loader.entries(node, "'func : name'")
         if len(methods) == 1 and "func" in given:
             given[methods[0]] = given.pop("func")
         for name, (name_node, _) in given.items():
@@ -381,7 +449,10 @@ class _Entry:
         for method in methods:
             if method not in given:
                 self.loader.fail(f"{interface.__name__} needs a function for {method!r}", key)
-            self.namespace[method] = _method(self._function(given[method][1]))
+        functions = {method: self._function(given[method][1]) for method in methods}
+        if self.loader.only_declares:
+            return
+        self.namespace |= {method: _method(function) for method, function in functions.items() if function is not None}
         self._base(interface, key)
 
     def _base(self, interface: type[Interface], key: YamlNode) -> None:
@@ -389,10 +460,13 @@ class _Entry:
             self.loader.fail(f"{interface.__name__} is implemented twice", key)
         self.bases.append(interface)
 
-    def _function(self, node: YamlNode) -> Callable[..., Any]:
-        name = self.loader.string(node, "the name of a function")
+    def _function(self, node: YamlNode) -> Callable[..., Any] | None:
+        """The function of a name; None where a list is read for what it declares alone."""
+        text = self.loader.string(node, "the name of a function")
+        match = _KERNEL.match(text)
+        name = match[1] if match is not None else text
         found = self.loader.functions.get(name)
-        if found is None:
+        if found is None and not self.loader.only_declares:
             self.loader.fail(f"no function {name!r} was given, only: {_listed(self.loader.functions)}", node)
         return found
 
@@ -406,11 +480,23 @@ def _method(function: Callable[..., Any]) -> Callable[..., Any]:
     return method
 
 
-def _kernel(function: Callable[..., Any], attributes: dict[str, str]) -> Callable[..., Any]:
-    """`compute` from a kernel: it takes the arrays, then the attributes by the names of the list."""
+def _kernel(
+    function: Callable[..., Any],
+    attributes: Mapping[str, str],
+    operands: Mapping[str, str],
+    taken: Collection[str] | None,
+) -> Callable[..., Any]:
+    """`compute` from a kernel: it takes the arrays, then the attributes by the names of the list; those of `taken`."""
+    passed = {name: key for name, key in attributes.items() if taken is None or name in taken}
+    fields = None if taken is None else {key for name, key in operands.items() if name in taken}
 
     def compute(op: Any, *arrays: Any) -> Any:
-        return function(*arrays, **{name: getattr(op, python_name) for name, python_name in attributes.items()})
+        given: Sequence[Any] = arrays
+        if fields is not None:
+            definition = op.definition
+            ranges = [definition.operand_range(op, f) for f in definition.operands if f.name in fields]
+            given = [array for start, end in ranges for array in arrays[start:end]]
+        return function(*given, **{name: getattr(op, key) for name, key in passed.items()})
 
     return compute
 
