@@ -30,7 +30,7 @@ class Lookup(Protocol):
 
 
 _INFINITE: Final = {"Infinity": math.inf, "-Infinity": -math.inf, "NaN": math.nan}
-_IGNORED: Final = ("Layout", "Device", "MemoryFormat", "Generator")
+IGNORED: Final = ("Layout", "Device", "MemoryFormat", "Generator")
 """Kinds that say how and where numbers are kept."""
 _LISTS: Final = {
     "as_tensors": "as_tensor", "as_ints": "as_int", "as_floats": "as_float", "as_bools": "as_bool",
@@ -68,7 +68,7 @@ def read_argument(arg: Mapping[str, object], kind: str, lookup: Lookup, *, is_li
     if len(arg) != 1:
         raise ArgumentError(f"malformed: {shown(dict(arg))}; expected an object of one key")
     ((given, value),) = arg.items()
-    if given == "as_none" or kind in _IGNORED:
+    if given == "as_none" or kind in IGNORED:
         return None
     if not is_list:
         return _item(given, value, kind, lookup)

@@ -25,7 +25,7 @@ from tx8ir.frontends.values import tensor_type
 
 from .aliases import Entry, StaleError
 from .archive import Source
-from .arguments import ArgumentError, Lookup, named, read_argument
+from .arguments import IGNORED, ArgumentError, Lookup, named, read_argument
 from .dimensions import Dimensions
 from .document import Graph, GraphArgument, Node, StoredSpec
 from .elements import ElementError, element_of, promoted
@@ -364,6 +364,7 @@ class GraphImporter(Lookup):
         unknown = [name for name in given if name not in known]
         if unknown:
             raise node.error(f"has an argument {unknown[0]!r}; expected {signature.text}")
+        is_binary = any(str(parameter) == "Tensor other" for parameter in signature.parameters)
         arguments: list[Any] = []
         for parameter in signature.parameters:
             arg = given.get(parameter.name)
@@ -374,11 +375,12 @@ class GraphImporter(Lookup):
                 continue
             try:
                 # Operators on two tensors are given numbers, too.
-                kind = "Operand" if str(parameter) == "Tensor other" else parameter.kind
+                takes_number = is_binary and str(parameter) in ("Tensor self", "Tensor other")
+                kind = "Operand" if takes_number else parameter.kind
                 value = read_argument(arg, kind, self, is_list=parameter.is_list)
             except ArgumentError as error:
                 raise node.error(f"argument {parameter.name!r} is {error}") from error
-            if value is None and not parameter.is_optional:
+            if value is None and not parameter.is_optional and parameter.kind not in IGNORED:
                 raise node.error(f"argument {parameter.name!r} is None; expected {parameter}")
             if parameter.kind != "SymInt":
                 items = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)

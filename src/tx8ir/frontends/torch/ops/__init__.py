@@ -14,6 +14,7 @@ from . import (
     linear,
     normalization,
     reduction,
+    resampling,
     views,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "linear",
     "normalization",
     "reduction",
+    "resampling",
     "views",
 ]

@@ -28,6 +28,8 @@ def embedding(
 @converter("index_select(Tensor self, int dim, Tensor index)")
 def index_select(node: TorchNode, x: Value, dim: int, index: Value) -> Converted:
     """The places of an axis that the index names."""
+    if not tensor_type(x).rank:
+        return pd.reshape(x, shape=())
     return pd.gather(x, index, axis=node.axis(dim, tensor_type(x).rank))
 
 
@@ -36,7 +38,13 @@ def take_along_dim(node: TorchNode, x: Value, index: Value, dim: int | None) -> 
     """As `gather`."""
     if dim is None:
         return gather(node, pd.reshape(x, shape=(-1,)).out, 0, pd.reshape(index, shape=(-1,)).out, False)
-    return gather(node, x, dim, index, False)
+    axis = node.axis(dim, tensor_type(x).rank)
+    first, second = list(_static(node, x).shape), list(_static(node, index).shape)
+    for other in range(len(first)):
+        if other != axis:
+            first[other] = second[other] = max(first[other], second[other])
+    x, index = pd.expand(x, shape=tuple(first)).out, pd.expand(index, shape=tuple(second)).out
+    return gather(node, x, axis, index, False)
 
 
 @converter("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)")
