@@ -33,7 +33,7 @@ class IntegerRangeAnalysis(SparseForwardAnalysis["IntRange | None"], DecidingAna
     """Ranges of values, by what their operations say (`InferIntRange`); None for what holds no integers.
 
     What a loop carries may grow a few times; then the bounds that moved are widened to the ends of the type, and in the
-    end narrowed to what goes round. A range of one number decides branches. A `tensor` may be written behind its value,
+    end narrowed to what goes round. A range of one number decides branches. What a `tensor` holds may be written,
     so nothing is said of it. After MLIR's IntegerRangeAnalysis; on widening and narrowing see Cousot and Cousot, POPL
     1977.
     """

@@ -34,7 +34,7 @@ class Liveness(SparseBackwardAnalysis[bool]):
         return value in self.states
 
     def has_effect(self, op: Operation) -> bool:
-        """Whether others may see that `op`, an operation without regions that is no terminator, runs."""
+        """Whether others may see that `op`, an operation without regions that is not a terminator, runs."""
         return not is_droppable(op, self._kinds)
 
     def join(self, one: bool, other: bool) -> bool:

@@ -33,7 +33,7 @@ _GROWTH: Final = 4
 
 
 class ShapeRangeAnalysis(SparseForwardAnalysis["ShapeRange | None"]):
-    """The extents of tensors, by what their operations say (`InferShapeRange`); None for what is no tensor.
+    """The extents of tensors, by what their operations say (`InferShapeRange`); None for what is not a tensor.
 
     Without that interface, a type with dynamic extents is all that is known. What a loop carries may grow a few times,
     then it may be anything.
@@ -48,7 +48,7 @@ class ShapeRangeAnalysis(SparseForwardAnalysis["ShapeRange | None"]):
         self._grown: Counter[Anchor] = Counter()
 
     def shape_of(self, value: Value) -> ShapeRange | None:
-        """The extents of a value; None for one that is no tensor or is never reached."""
+        """The extents of a value; None for one that is not a tensor or is never reached."""
         return self.states.get(value)
 
     def join(self, one: ShapeRange | None, other: ShapeRange | None) -> ShapeRange | None:
@@ -118,7 +118,7 @@ def shape_ranges(
 
 
 def declared_extents(type: Type) -> ShapeRange | None:
-    """What a type says of extents; None for a type that is no tensor."""
+    """What a type says of extents; None for a type that is not a tensor."""
     return tuple(Extents.of(extent) for extent in type.shape) if isinstance(type, RankedTensor) else None
 
 

@@ -6,7 +6,7 @@ block), none of which is used any more once it is chosen. Every other tensor who
 through views and through control flow that gives the same place on every way.
 
 The operations of a function are numbered in an order in which every loop is one stretch (`weak_topological_order`), so
-that "behind" is a comparison of numbers, and "behind, in a later round" is a loop that starts after the root and
+that "after" is a comparison of numbers, and "after, in a later round" is a loop that starts after the root and
 reaches over both: the root itself is another storage in each round of the loops around it.
 """
 

@@ -271,10 +271,10 @@ class GroupBody:
 
 def _allowed(box: Box, shape: tuple[int, ...], cut_alignment: tuple[int | None, ...]) -> bool:
     """Whether a cut respects the cut_alignment: starts and ends on multiples, or at the tensor's end."""
-    for start, extent, size, granule in zip(box.start, box.extent, shape, cut_alignment, strict=True):
-        if granule is None:
+    for start, extent, size, alignment in zip(box.start, box.extent, shape, cut_alignment, strict=True):
+        if alignment is None:
             if (start, extent) != (0, size):
                 return False
-        elif start % granule or ((start + extent) % granule and start + extent != size):
+        elif start % alignment or ((start + extent) % alignment and start + extent != size):
             return False
     return True

@@ -31,15 +31,15 @@ def factor_vectors(product: int, rank: int) -> tuple[tuple[int, ...], ...]:
     return tuple((d, *rest) for d in divisors for rest in factor_vectors(product // d, rank - 1))
 
 
-def _blocks(extent: int, granule: int | None) -> int:
+def _blocks(extent: int, alignment: int | None) -> int:
     """Pieces an axis can be cut into."""
-    return 1 if granule is None else ceil_div(extent, granule)
+    return 1 if alignment is None else ceil_div(extent, alignment)
 
 
-def axis_parts(extent: int, granule: int | None, parts: int) -> list[tuple[int, int]]:
+def axis_parts(extent: int, alignment: int | None, parts: int) -> list[tuple[int, int]]:
     """``(start, extent)`` of each of `parts`: ceil(blocks / parts) blocks each, the last ones shorter or empty."""
-    blocks = _blocks(extent, granule)
-    step = ceil_div(blocks, parts) * (extent if granule is None else granule)
+    blocks = _blocks(extent, alignment)
+    step = ceil_div(blocks, parts) * (extent if alignment is None else alignment)
     starts = [min(k * step, extent) for k in range(parts)]
     return [(start, min(start + step, extent) - start) for start in starts]
 
@@ -47,8 +47,8 @@ def axis_parts(extent: int, granule: int | None, parts: int) -> list[tuple[int, 
 def tiles_used(shape: Sequence[int], cut_alignment: Sequence[int | None], sharding: Sequence[int]) -> int:
     """Tiles with something to do."""
     used = 1
-    for extent, granule, parts in zip(shape, cut_alignment, sharding, strict=True):
-        blocks = _blocks(extent, granule)
+    for extent, alignment, parts in zip(shape, cut_alignment, sharding, strict=True):
+        blocks = _blocks(extent, alignment)
         used *= ceil_div(blocks, ceil_div(blocks, parts))
     return used
 
@@ -56,7 +56,7 @@ def tiles_used(shape: Sequence[int], cut_alignment: Sequence[int | None], shardi
 def score(shape: Sequence[int], cut_alignment: Sequence[int | None], sharding: Sequence[int]) -> int:
     """The seed's level of a sharding: ``ceil(log2(prod(min(s_i, ceil(shape_i / align_i)))))``."""
     product = math.prod(
-        min(s, _blocks(extent, granule)) for s, extent, granule in zip(sharding, shape, cut_alignment, strict=True)
+        min(s, _blocks(extent, alignment)) for s, extent, alignment in zip(sharding, shape, cut_alignment, strict=True)
     )
     return (product - 1).bit_length()
 

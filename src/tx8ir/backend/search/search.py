@@ -104,8 +104,8 @@ def _overlapped(body: GroupBody, pricer: Pricer, whole: Candidate) -> Iterator[C
     tiling = whole.tiling
     if whole.steps > 1:
         return
-    for axis, (extent, granule) in enumerate(zip(tiling.slice, body.cut_alignment, strict=True)):
-        sizes = _slice_sizes(extent, granule)
+    for axis, (extent, alignment) in enumerate(zip(tiling.slice, body.cut_alignment, strict=True)):
+        sizes = _slice_sizes(extent, alignment)
         for steps in (2, 4, 8):
             size = next((s for s in sizes if ceil_div(extent, s) >= steps), None)
             if size is not None and ceil_div(extent, size) == steps:
@@ -142,12 +142,12 @@ def _candidates(
             yield candidate
 
 
-def _slice_sizes(extent: int, granule: int | None) -> list[int]:
-    """The slice extents an axis can be split into, from the whole down to one granule."""
-    if granule is None:
+def _slice_sizes(extent: int, alignment: int | None) -> list[int]:
+    """The slice extents an axis can be split into, from the whole down to the alignment."""
+    if alignment is None:
         return [extent]
-    blocks = ceil_div(extent, granule)
-    sizes = {min(ceil_div(blocks, n) * granule, extent) for n in range(1, blocks + 1)}
+    blocks = ceil_div(extent, alignment)
+    sizes = {min(ceil_div(blocks, n) * alignment, extent) for n in range(1, blocks + 1)}
     return sorted(sizes, reverse=True)
 
 
@@ -156,10 +156,10 @@ def _with(extents: tuple[int, ...], axis: int, extent: int) -> tuple[int, ...]:
 
 
 def _coarsest(
-    pricer: Pricer, sharding: tuple[int, ...], slice_: tuple[int, ...], axis: int, granule: int | None
+    pricer: Pricer, sharding: tuple[int, ...], slice_: tuple[int, ...], axis: int, alignment: int | None
 ) -> list[Candidate]:
     """The candidates of the coarsest split of `axis` that fits, and of the coarsest that fits with two buffers."""
-    sizes = _slice_sizes(slice_[axis], granule)
+    sizes = _slice_sizes(slice_[axis], alignment)
     found: list[Candidate] = []
     for buffers in (1, 2):
         low, high = 0, len(sizes) - 1

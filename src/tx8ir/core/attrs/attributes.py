@@ -136,7 +136,7 @@ class IntAttr(Valued):
     """An integer of an integer type: `3 : i64`. One of i1 is a `BoolAttr`.
 
     Raises:
-        OverflowError: the value does not fit the type. TypeError: i1, or a type that is no integer type.
+        OverflowError: the value does not fit the type. TypeError: i1, or a type that is not an integer type.
     """
 
     __slots__ = ("type",)

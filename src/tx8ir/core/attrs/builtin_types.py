@@ -38,7 +38,7 @@ Signedness: TypeAlias = Literal["signless", "signed", "unsigned"]
 
 
 class IntegerType(Type):
-    """An integer type that is no format of the machine: `si32`, `i7`, `ui3`. `integer_type` gives either kind.
+    """An integer type that is not a format of the machine: `si32`, `i7`, `ui3`. `integer_type` returns either kind.
 
     Args:
         width: bits, from 0 to 2**24 - 1.
@@ -87,7 +87,7 @@ class IndexType(Singleton):
 
 
 class FloatType(Type):
-    """A floating type that is no format of the machine: `f8E4M3FN`, `f80`, `f128`.
+    """A floating type that is not a format of the machine: `f8E4M3FN`, `f80`, `f128`.
 
     Raises:
         ValueError: MLIR has no such type.
@@ -352,7 +352,7 @@ def with_element(type: Type, element: Type) -> Type:
 def array_type(type: Type) -> RankedTensor | None:
     """The tensor that holds what a value of the type is: a scalar has rank 0, an index 64 bits.
 
-    None for a type that is no number or of none that the machine has, of unknown rank, or a memref.
+    None for a type that is not a number, or not one that the machine has, of unknown rank, or a memref.
     """
     if isinstance(type, RankedTensor):
         return type

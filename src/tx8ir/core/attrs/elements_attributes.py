@@ -260,7 +260,7 @@ class OpaqueElementsAttr(Valued):
 
 
 def is_string_tensor(type: Type) -> bool:
-    """Whether elements of the type are written as strings: those of a type that is no number."""
+    """Whether elements of the type are written as strings: those of a type that is not a number."""
     element = element_of(type)
     return not (is_float(element) or is_integer(element) or isinstance(element, ComplexType))
 

@@ -156,7 +156,7 @@ class FlagsAttr(Valued):
         flags: names, or one name.
 
     Raises:
-        ValueError: a name that is no flag.
+        ValueError: a name that is not a flag.
     """
 
     __slots__ = ()
