@@ -6,8 +6,10 @@ import copy
 import gc
 import pickle
 
+import ml_dtypes
 import numpy as np
 import pytest
+import safetensors
 
 import tx8ir
 from tx8ir.analysis.effects import mutable_parameters
@@ -15,6 +17,7 @@ from tx8ir.core import (
     IrError,
     ListType,
     MissingFileError,
+    ParseError,
     Program,
     VTensorType,
     WeightError,
@@ -253,3 +256,52 @@ def test_programs_are_pickled_and_copied() -> None:
 def test_a_path_that_names_nothing_is_a_missing_file() -> None:
     with pytest.raises(MissingFileError, match=r"nosuch.mlir: expected a file of IR text, found nothing there"):
         parse("nosuch.mlir")
+
+
+def test_one_file_holds_a_graph_and_its_weights(tmp_path):
+    program = program_of(READ)
+    program.weights.add("w", np.float32([1, 2]))
+    program.weights.add("half", np.float32([3]).astype(ml_dtypes.bfloat16))
+    file = tmp_path / "model.safetensors"
+    program.save(file)
+    loaded = Program.load(file)
+    assert str(loaded) == str(program)
+    assert {n: v.type for n, v in loaded.weights.items()} == {n: v.type for n, v in program.weights.items()}
+    assert result_of(loaded) == [1, 2]
+    assert str(tx8ir.load(file)) == str(program)
+    assert list(WeightStore.load(file)) == list(loaded.weights)  # weights, to whom the graph means nothing
+    with safetensors.safe_open(file, "numpy") as seen:  # and to others
+        assert sorted(seen.keys()) == ["half", "w"]
+        assert seen.metadata()["tx8ir.graph"] == str(program) + "\n"
+
+
+def test_a_file_of_one_program_takes_the_weights_of_another(tmp_path):
+    program = program_of(READ)
+    program.weights.add("w", np.float32([1, 2]))
+    program.save(tmp_path / "a.safetensors")
+    store = WeightStore()
+    store.add("w", np.float32([5, 6]))
+    assert result_of(Program.load(tmp_path / "a.safetensors", weights=store)) == [5, 6]
+
+
+def test_weights_alone_and_damaged_files_are_no_program(tmp_path):
+    store = WeightStore()
+    store.add("w", np.float32([1, 2]))
+    file = tmp_path / "weights.safetensors"
+    store.save(file)
+    with pytest.raises(WeightError, match=r"holds weights alone: its metadata has no 'tx8ir\.graph'"):
+        Program.load(file)
+    with pytest.raises(WeightError, match=r"missing\.safetensors"):
+        Program.load(tmp_path / "missing.safetensors")
+    store.save(file, metadata={"tx8ir.graph": "this is no IR"})
+    with pytest.raises(ParseError, match=r"weights\.safetensors:1:1"):
+        Program.load(file)
+    store.save(file, metadata={"tx8ir.graph": "func.func private @f()"})
+    with pytest.raises(WeightError, match=r"holds func\.func, expected a module"):
+        Program.load(file)
+
+
+def test_a_graph_too_large_for_the_header_of_a_file_is_refused(tmp_path):
+    with pytest.raises(WeightError, match=r"its header has 1000.* bytes, the format allows 100000000"):
+        WeightStore().save(tmp_path / "x.safetensors", metadata={"tx8ir.graph": "a" * 100_000_000})
+    assert not list(tmp_path.iterdir())

@@ -15,6 +15,7 @@ from tx8ir.cli.expectations import expectations, unmet
 from tx8ir.cli.pieces import SPLIT_MARKER, Piece, read_pieces
 from tx8ir.cli.status import EXIT_CHECK_FAILED, EXIT_WRONG_INPUT
 from tx8ir.core import IrError, Program, default_context, print_op
+from tx8ir.core.program import ONE_FILE
 from tx8ir.core.text.parser import parse_op
 from tx8ir.passes import Instrumentation, NumericGuarantee, PassError, PassManager, find_pass, read_reproducer
 from tx8ir.passes.debug_counter import DebugCounter
@@ -290,7 +291,7 @@ def command(
                         crash_reproducer=crash_reproducer,
                         local_reproducer=local_reproducer,
                     )
-                if _is_folder(output):
+                if _holds_weights(output):
                     folders.append(program)
                     continue
                 if len(program.weights):
@@ -307,7 +308,7 @@ def command(
                     )
                 )
         if len(folders) > 1:
-            raise InputError(f"{output} is a folder, which holds one program, not {len(folders)}")
+            raise InputError(f"{output} holds one program, not {len(folders)}")
         if folders and output is not None:
             folders[0].save(output, runtime_attributes=True)
         if results and not verify_diagnostics:
@@ -375,9 +376,11 @@ def _inside_module(pipeline: str) -> str:
     return pipeline if match is None else match.group(1)
 
 
-def _is_folder(output: Path | None) -> bool:
-    """Whether the result is saved as a folder: there is one, or the name has no suffix."""
-    return output is not None and (output.is_dir() or (not output.exists() and not output.suffix))
+def _holds_weights(output: Path | None) -> bool:
+    """Whether the result is saved with its weights: into a folder or a name without suffix, or into a file for both."""
+    return output is not None and (
+        output.is_dir() or output.suffix == ONE_FILE or (not output.exists() and not output.suffix)
+    )
 
 
 def _on_stderr(text: str) -> None:

@@ -26,11 +26,15 @@ from .text.comments import without_comments
 from .text.parser import parse_op
 from .text.printer import print_op
 from .verifier import verify
-from .weights.safetensors import WeightError
+from .weights.safetensors import WeightError, read_header
 from .weights.store import WeightStore
 
 GRAPH_FILE: Final = "graph.mlir"
 WEIGHTS_FILE: Final = "weights.safetensors"
+ONE_FILE: Final = ".safetensors"
+"""How the name of a file ends that holds a graph and its weights."""
+_GRAPH_KEY: Final = "tx8ir.graph"
+"""Where in the metadata of such a file the text of the graph is."""
 _PATH: Final = re.compile(r"[\w.~/\\:-]*\.(mlir|txt|onnx|pt2)")
 """What stands for a file where a text is expected: nothing that it could be in a text."""
 
@@ -217,45 +221,59 @@ class Program(Displayable):
 
     # -- files ----------------------------------------------------------------------------------------------------
 
-    def save(self, folder: str | os.PathLike[str], *, runtime_attributes: bool = False) -> None:
-        """Write `graph.mlir` and `weights.safetensors` into `folder`, which is made when missing.
+    def save(self, path: str | os.PathLike[str], *, runtime_attributes: bool = False) -> None:
+        """Write the graph and the weights: into a folder, or into one file.
+
+        A folder, which is made when missing, gets `graph.mlir` and `weights.safetensors`: another graph may be put to
+        the weights, or other weights to the graph. One file is a safetensors file whose metadata has the text of the
+        graph, so that other tools see the weights in it.
 
         Args:
-            folder: where to write.
+            path: the folder; or the file, whose name ends with `.safetensors`.
             runtime_attributes: also write the attributes that the operations do not declare. They help a computation
                 and never change its meaning, so an export does without them.
+
+        Raises:
+            WeightError: a file cannot be written; of one file also a graph too large for the header of such a file.
         """
-        path = Path(folder)
-        path.mkdir(parents=True, exist_ok=True)
+        path = Path(path)
         module = self.module if runtime_attributes else without_runtime_attributes(self.module)
-        (path / GRAPH_FILE).write_text(print_op(module) + "\n", encoding="utf-8")
+        text = print_op(module) + "\n"
+        if path.suffix == ONE_FILE:
+            self.weights.save(path, metadata={_GRAPH_KEY: text})
+            return
+        path.mkdir(parents=True, exist_ok=True)
+        (path / GRAPH_FILE).write_text(text, encoding="utf-8")
         self.weights.save(path / WEIGHTS_FILE)
 
     @classmethod
     def load(
         cls,
-        folder: str | os.PathLike[str],
+        path: str | os.PathLike[str],
         *,
         weights: WeightStore | None = None,
         context: IrContext | None = None,
     ) -> Program:
-        """Read what `save` wrote; data stays in the file until it is used.
+        """Read what `save` wrote, a folder or one file; data stays in the file until it is used.
 
         Every variable is then mutable exactly when a program attached to the store may write it.
 
         Args:
-            folder: where `save` wrote.
-            weights: a store to use instead of the one in `folder`, shared with the programs that use it already.
+            path: where `save` wrote.
+            weights: a store to use instead of the one in `path`, shared with the programs that use it already.
             context: the dialects that are known; by default those of the default context.
 
         Raises:
-            MissingFileError: no graph in `folder`. LoadError: a graph that is not a regular file, or too large.
+            MissingFileError: no graph in the folder. LoadError: a graph that is not a regular file, or too large.
             ParseError: the graph is not IR. VerifyError: an operation that uses parameters is malformed.
-            WeightError: a weight file that is not right, or a variable that the graph declares as another type.
+            WeightError: a weight file that is not right, or has no graph where it should; a variable that the graph
+                declares as another type.
         """
-        path = Path(folder)
-        program = parse(path / GRAPH_FILE, context=context)
-        file = path / WEIGHTS_FILE
+        path = Path(path)
+        if path.suffix == ONE_FILE and not path.is_dir():
+            program, file = cls._of_text(_graph_in(path), path, context), path
+        else:
+            program, file = parse(path / GRAPH_FILE, context=context), path / WEIGHTS_FILE
         if weights is not None:
             program.weights = weights
         elif os.path.lexists(file):
@@ -264,12 +282,28 @@ class Program(Displayable):
         program.recompute_mutability()
         return program
 
+    @classmethod
+    def _of_text(cls, text: str, path: Path, context: IrContext | None) -> Program:
+        """The program of a text that is in a file with more in it."""
+        op = parse_op(text, context=context or default_context(), file=str(path))
+        if op.name != "builtin.module":
+            raise WeightError(f"weight file {str(path)!r}: metadata {_GRAPH_KEY!r} holds {op.name}, expected a module")
+        return cls(op)
+
     def __str__(self) -> str:
         return print_op(self.module)
 
     def __repr__(self) -> str:
         count = sum(1 for _ in self.module.walk())
         return f"<Program: {count} operations, {len(self.weights)} variables>"
+
+
+def _graph_in(path: Path) -> str:
+    """The text of the graph in the metadata of a weight file. Raises WeightError when there is none."""
+    found = read_header(path)[1].get(_GRAPH_KEY)
+    if found is None:
+        raise WeightError(f"weight file {str(path)!r} holds weights alone: its metadata has no {_GRAPH_KEY!r}")
+    return found
 
 
 def _require_declared(op: Operation) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tx8ir.core import MissingFileError, Program, parse
+from tx8ir.core.program import ONE_FILE
 
 TEXT_SUFFIXES: Final = (".mlir", ".txt")
 TORCH_SUFFIX: Final = ".pt2"
@@ -18,8 +19,8 @@ def is_text(path: Path) -> bool:
 
 
 def load(path: str | os.PathLike[str]) -> Program:
-    """The program in `path`: a folder that `Program.save` wrote, IR text (.mlir, .txt), an exported program of PyTorch
-    (.pt2), or else an ONNX model.
+    """The program in `path`: a folder or a file (.safetensors) that `Program.save` wrote, IR text (.mlir, .txt), an
+    exported program of PyTorch (.pt2), or else an ONNX model.
 
     Raises:
         IrError: `MissingFileError` when there is nothing, `LoadError` when the file cannot be read at all, others when
@@ -33,6 +34,8 @@ def load(path: str | os.PathLike[str]) -> Program:
         raise MissingFileError(path, "a model of ONNX or PyTorch, IR text or a saved program", "nothing there")
     if is_text(path):
         return parse(path)
+    if path.suffix == ONE_FILE:
+        return Program.load(path)
     if path.suffix == TORCH_SUFFIX:
         from . import torch
 

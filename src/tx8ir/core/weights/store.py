@@ -29,6 +29,7 @@ from tx8ir.core.files import shown
 
 from .safetensors import (
     ELEMENT_OF_CODE,
+    MAX_HEADER_BYTES,
     METADATA,
     STORAGE,
     MappedTensor,
@@ -316,14 +317,19 @@ class WeightStore(MutableMapping[str, Variable]):
             f"<tbody>{rows}</tbody></table>"
         )
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str], *, metadata: Mapping[str, str] | None = None) -> None:
         """Write all weights to one safetensors file, atomically: `path` is replaced when the new file is complete.
 
         Types that a safetensors file cannot express (aliasing tensors, tf32, 4-bit integers) and alignment are kept in
         the file's metadata, where `load` finds them. Mutability is not: it follows from the programs that use a store.
 
+        Args:
+            path: where to write.
+            metadata: what else the file's metadata says, by keys of the caller's own.
+
         Raises:
-            WeightError: the file cannot be written, or data cannot be read as its type says.
+            WeightError: the file cannot be written, data cannot be read as its type says, or the header would be larger
+                than the format allows.
         """
         path = Path(path)
         # Widest elements first, so that every tensor is aligned to its element without gaps (which the format forbids).
@@ -333,10 +339,16 @@ class WeightStore(MutableMapping[str, Variable]):
         for name, variable in by_width:
             offsets[name] = (end, end + variable.nbytes)
             end += variable.nbytes
+        header = self._header(offsets, metadata or {})
+        if len(header) > MAX_HEADER_BYTES:
+            raise WeightError(
+                f"cannot write weight file {str(path)!r}: its header has {len(header)} bytes, "
+                f"the format allows {MAX_HEADER_BYTES}"
+            )
         temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
         try:
             with temporary.open("wb") as stream:
-                stream.write(self._header(offsets))
+                stream.write(header)
                 for name, variable in by_width:
                     _write_data(stream, name, variable)
             temporary.replace(path)
@@ -345,9 +357,9 @@ class WeightStore(MutableMapping[str, Variable]):
         finally:
             temporary.unlink(missing_ok=True)
 
-    def _header(self, offsets: Mapping[str, tuple[int, int]]) -> bytes:
+    def _header(self, offsets: Mapping[str, tuple[int, int]], metadata: Mapping[str, str]) -> bytes:
         extra = {name: facts for name, variable in self._variables.items() if (facts := _extra_facts(variable))}
-        header: dict[str, object] = {METADATA: {"format": "tx8ir", _VARIABLES: json.dumps(extra)}}
+        header: dict[str, object] = {METADATA: {**metadata, "format": "tx8ir", _VARIABLES: json.dumps(extra)}}
         for name, variable in self._variables.items():
             code, _ = STORAGE[variable.type.element.format.name]
             header[name] = {"dtype": code, "shape": list(variable.type.shape), "data_offsets": list(offsets[name])}
