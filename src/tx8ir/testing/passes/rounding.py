@@ -303,6 +303,8 @@ class Perturbation:
         format = rounded_format(op)
         if format is None:
             return compute(*given)
+        if isinstance(op, pd.CastOp):  # it rounds what it is given once, by half a unit at most
+            return self._moved(compute(*given), format, 0.5)
         operands = [self._moved(value, format) for value in given]
         computed = compute(*operands)
         results = _each(op, computed)
@@ -315,12 +317,12 @@ class Perturbation:
         results = [self._moved(value, format) for value in results]
         return results[0] if len(op.results) == 1 else tuple(results)
 
-    def _moved(self, value: RuntimeValue, format: Format) -> RuntimeValue:
+    def _moved(self, value: RuntimeValue, format: Format, by: float = 1.0) -> RuntimeValue:
         if not _is_float(value):
             return value
         up = self._rng.integers(0, 2, value.shape, np.int8) * 2 - 1
         # About one unit: of two numbers that cancel, both moved by exactly one would cancel in every other run.
-        units = up * self._rng.uniform(0.75, 1.25, value.shape)
+        units = by * up * self._rng.uniform(0.75, 1.25, value.shape)
         return np.asarray(value + np.where(value == 0, 0.0, units * ulps(value, format)))
 
     def _left_open(self, value: RuntimeValue, size: RuntimeValue, format: Format) -> RuntimeValue:
