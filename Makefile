@@ -4,6 +4,7 @@
 #   make test-fast     the tests most likely to fail, in a minute
 #   make test-browser  the explorer in a headless Chromium, with a picture of each view in build/explorer
 #   make test-nightly  long property tests and tests marked `nightly`
+#   make test-peers    the PyTorch front end against PyTorch, which an environment of its own gets
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make fuzz-passes   every pass, the pipelines and the compiler, ten minutes each; goes on where it was stopped
 #   make bench         benchmarks
@@ -97,6 +98,20 @@ test-browser: $(STAMP)
 test-nightly: $(STAMP)
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=nightly -m "not browser" \
 		-o timeout=7200 $(PYTEST_ARGS)
+
+# PyTorch is large: it is installed into an environment that nothing else uses. Writes the samples of `make test` anew with SAMPLES=1.
+PEERS := .venv-peers
+PEERS_STAMP := $(PEERS)/.stamp
+
+$(PEERS_STAMP): pyproject.toml
+	@test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test,torch]' expecttest
+	@touch $@
+
+.PHONY: test-peers
+test-peers: $(PEERS_STAMP)
+	$(if $(SAMPLES),$(PEERS)/bin/python tests/frontends/torch/make_samples.py)
+	$(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/torch/with_pytorch.py $(PYTEST_ARGS)
 
 .PHONY: fuzz
 fuzz: $(STAMP)

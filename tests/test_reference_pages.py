@@ -10,7 +10,8 @@ from support.scripts import ROOT, load
 
 
 @pytest.mark.parametrize(
-    ("script", "page"), [("operators", "onnx"), ("axes", "axes"), ("instructions", "instructions")]
+    ("script", "page"),
+    [("operators", "onnx"), ("torch_operators", "torch"), ("axes", "axes"), ("instructions", "instructions")],
 )
 def test_the_page_is_current(script: str, page: str) -> None:
     written = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")
