@@ -23,7 +23,7 @@ def page() -> str:
     lines = [
         "# PyTorch operators",
         "",
-        "Operators of ATen that [exported programs](../how-to/run-a-pytorch-model.md) may have, with their overloads; each",
+        "Operators of ATen that [exported programs](../how-to/run-a-pytorch-model.md) may have, with overloads; each",
         "also in its form that writes in place (`add_` for `add`). `make test-peers` compares their signatures with",
         "PyTorch's, and what they compute with PyTorch's answers for samples of its database of operators.",
         "Written by `python docs/torch_operators.py`.",
