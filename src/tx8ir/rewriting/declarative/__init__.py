@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .nodes import Attr, Constant, Match, Node, Number, OneOf, Pattern, ResultOf, Var
 from .rule import MadeResult, Make, Rule
+from .several_roots import MultiMatch, MultiRootRule
 
 __all__ = [
     "Attr",
@@ -11,6 +12,8 @@ __all__ = [
     "MadeResult",
     "Make",
     "Match",
+    "MultiMatch",
+    "MultiRootRule",
     "Node",
     "Number",
     "OneOf",

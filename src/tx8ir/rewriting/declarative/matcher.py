@@ -7,7 +7,7 @@ The steps read slots and fill slots: `o0` is the root operation, `o1`, … those
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -103,12 +103,28 @@ class Matcher:
     def value_of(self, source: Given, found: Match) -> Value:
         """The value that a part of the pattern has matched."""
         if isinstance(source, ResultOf):
-            return self._op_of(source.node, found).results[source.index]
+            return self.op_of(source.node, found).results[source.index]
         if isinstance(source, Node):
-            return self._op_of(source, found).result
+            return self.op_of(source, found).result
         return found.values[source.name]
 
-    def _op_of(self, node: Node, found: Match) -> Operation:
+    @property
+    def nodes(self) -> Collection[Node]:
+        """The nodes of the pattern."""
+        return self._node_slots.keys()
+
+    @property
+    def value_names(self) -> Collection[str]:
+        """The names of values in the pattern."""
+        return self._value_slots.keys()
+
+    @property
+    def attribute_names(self) -> Collection[str]:
+        """The names of attributes in the pattern."""
+        return self._attribute_slots.keys()
+
+    def op_of(self, node: Node, found: Match) -> Operation:
+        """The operation that a node has matched."""
         return found.ops[self._shown[self._node_slots[node]]]
 
     def require(self, source: Given | Attr) -> None:

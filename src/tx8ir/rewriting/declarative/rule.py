@@ -13,7 +13,7 @@ rule is compiled to Python functions (`matcher`).
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 import attrs
@@ -111,8 +111,8 @@ class Rule(RewritePattern[Operation]):
         ]
         same_type = tuple(_same_type(self, i, source) for i, source in passed)
         self._matcher = Matcher(name, match, (*same_type, *where))
-        for source in self._sources:
-            self._check(source)
+        for part in given_parts(name, self._sources):
+            self._matcher.require(part)
 
     @property
     def right(self) -> tuple[Any, ...]:
@@ -153,51 +153,68 @@ class Rule(RewritePattern[Operation]):
             if replacement is None:
                 return False
         else:
-            made: dict[Any, Operation] = {}
-            replacement = [self._build(source, found, made) for source in self._sources]
-            for op in made.values():
+            builder = SourceBuilder(lambda part: self._matcher.value_of(part, found), found)
+            replacement = [builder.build(source) for source in self._sources]
+            for op in builder.made.values():
                 rewriter.insert(op)
         rewriter.derive_from(*(op for op in matched if op.__class__ is not ErasedOperation))
         rewriter.replace(found.root, replacement)
         return True
 
-    def _check(self, source: Source) -> None:
-        """Raises `TypeError` for a source, or a part of one, that the left side does not give."""
+
+def given_parts(name: str, sources: Iterable[Source]) -> Iterator[Given | Attr]:
+    """What a right side takes from the left one. Raises `TypeError` for a source that is not one value."""
+    work = list(sources)
+    while work:
+        source = work.pop()
         if isinstance(source, Var | Number | Constant | Node | ResultOf):
-            self._matcher.require(source)
+            yield source
         elif isinstance(source, Make | MadeResult):
             make = source.make if isinstance(source, MadeResult) else source
-            for operand in make.operands:
-                self._check(operand)
-            for value in make.attributes.values():
-                if isinstance(value, Attr):
-                    self._matcher.require(value)
+            work += make.operands
+            yield from (value for value in make.attributes.values() if isinstance(value, Attr))
         elif not callable(source):
-            raise TypeError(f"rule {self.name!r} has {source!r} on its right side, which is not one value")
+            raise TypeError(f"rule {name!r} has {source!r} on its right side, which is not one value")
 
-    def _build(self, source: Source, found: Match, made: dict[Any, Operation]) -> Value:
-        """The value that a source is; operations that it makes are added to `made`, operands first."""
+
+class SourceBuilder:
+    """Makes the operations of a right side, each `Make` once.
+
+    Args:
+        value_of: the value that a part of the left side has matched.
+        found: the match, with `attributes`; what functions on the right side are given.
+
+    Attributes:
+        made: the operations, detached, operands first.
+    """
+
+    def __init__(self, value_of: Callable[[Given], Value], found: Any) -> None:
+        self._value_of = value_of
+        self._found = found
+        self.made: dict[Make, Operation] = {}
+
+    def build(self, source: Source) -> Value:
+        """The value that a source is."""
         if isinstance(source, MadeResult):
-            self._make(source.make, found, made)
-            return made[source.make].results[source.index]
+            return self._make(source.make).results[source.index]
         if isinstance(source, Make):
-            return self._make(source, found, made).result
+            return self._make(source).result
         if isinstance(source, Var | Number | Constant | Node | ResultOf):
-            return self._matcher.value_of(source, found)
-        return source(found)
+            return self._value_of(source)
+        return source(self._found)
 
-    def _make(self, make: Make, found: Match, made: dict[Any, Operation]) -> Operation:
-        if make not in made:
-            operands = [self._build(operand, found, made) for operand in make.operands]
+    def _make(self, make: Make) -> Operation:
+        if make not in self.made:
+            operands = [self.build(operand) for operand in make.operands]
             given: dict[str, Any] = {}
             for key, value in make.attributes.items():
                 if isinstance(value, Attr):
-                    value = found.attributes[value.name]
+                    value = self._found.attributes[value.name]
                 elif callable(value) and not isinstance(value, type | Attribute):
-                    value = value(found)
+                    value = value(self._found)
                 given[key] = value
-            made[make] = make.kind(*operands, **given)
-        return made[make]
+            self.made[make] = make.kind(*operands, **given)
+        return self.made[make]
 
 
 def _same_type(rule: Rule, index: int, source: Given) -> Constraint:
