@@ -16,9 +16,10 @@ from tx8ir.passes import OperationPass, register_pass
 class FuseConvActivation(OperationPass):
     """Rewrites `relu(conv2d(x, w, b))` to one `pd.fused_conv2d_add_act`, bit for bit in reference precision.
 
-    In a rounded format the result is rounded once instead of twice, which for relu makes no difference either.
+    In a rounded format the result is rounded once instead of twice, which for relu makes no difference either. Integers
+    that overflow wrap before a relu and not after it, so those stay.
 
-    Assumes: nothing. Fires only on vtensors, and where nobody else reads the convolution.
+    Assumes: nothing. Fires only on vtensors of floating-point numbers, and where nobody else reads the convolution.
     Guarantees: no such pair is left. Idempotent. Cost: O(operations). Statistics: `fused`.
     """
 
@@ -30,7 +31,8 @@ class FuseConvActivation(OperationPass):
                 conv = op.x.defining_op
                 if not isinstance(conv, pd.Conv2dOp) or not conv.out.has_one_use:
                     continue
-                if not isinstance(conv.out.type, VTensorType) or op.out.type is not conv.out.type:
+                kind = conv.out.type
+                if not isinstance(kind, VTensorType) or not kind.element.is_float or op.out.type is not kind:
                     continue
                 made = pd.FusedConv2dAddActOp.create(
                     conv.operands,

@@ -25,8 +25,8 @@ class FuseConvBn(OperationPass):
 
     The convolution is `pd.conv2d` (with or without groups) or `pd.depthwise_conv2d`, keeps all its attributes and
     stays where it is. The new filter and bias are computed in fp64 and rounded once to the filter's format, so
-    results agree up to that rounding (Jacob et al., Quantization and Training of Neural Networks for Efficient
-    Integer-Arithmetic-Only Inference, 2018, §3.2).
+    results agree up to that rounding, as long as no product with k and no sum of them overflows (Jacob et al.,
+    Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference, 2018, §3.2).
 
     Assumes: nothing. Fires only on vtensors where filter, bias and statistics are constants, which a parameter is
     while no program of the store may write it, so that training keeps its batch normalisation; where nobody else reads
