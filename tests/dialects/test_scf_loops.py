@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import numpy as np
 import pytest
 
@@ -24,6 +25,10 @@ from tx8ir.core import (
 from tx8ir.dialects import arith, scf
 from tx8ir.interpreter import EvaluationError, evaluate
 from tx8ir.passes import PassManager
+from tx8ir.testing import assert_preserves
+from tx8ir.testing.programs import tensor_programs
+from tx8ir.testing.programs.control import counted_loop
+from tx8ir.testing.programs.features import EVERYTHING
 
 PROGRAM = """func.func @main(%t: tensor<4x3xf32>, %n: index, %c: i1) -> (f32, f32, i32, i32, index) {
   %0 = arith.constant 0 : index
@@ -198,6 +203,14 @@ def test_passes_keep_what_programs_compute(passes: str) -> None:
         after.verify()
         for rounds in WANTED:
             assert run(after, rounds) == run(before, rounds)
+
+
+@pytest.mark.parametrize(
+    "passes", ["cse", "licm", "sccp", "unroll", "simplify-control-flow", "to-value-semantics,copy-elision"]
+)
+def test_passes_keep_what_drawn_programs_with_counted_loops_compute(passes: str) -> None:
+    drawn = tensor_programs(attrs.evolve(EVERYTHING, loops=False, samples=False), steps=[counted_loop] * 2)
+    assert_preserves(passes, programs=drawn, examples=12, reduce=False)
 
 
 def loop(body: str, upper: int = 7, *, step: int = 2, carried: str = "%z") -> Program:

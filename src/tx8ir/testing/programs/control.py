@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tx8ir.core import Block, Builder, FunctionType, Operation, Region, SymbolRefAttr, Type, Value, VTensorType, i1, i32
-from tx8ir.dialects import cf, func, pd, scf
+from tx8ir.core import (
+    Block,
+    Builder,
+    FunctionType,
+    IndexType,
+    IntAttr,
+    Operation,
+    Region,
+    SymbolRefAttr,
+    Type,
+    Value,
+    VTensorType,
+    i1,
+    i32,
+)
+from tx8ir.dialects import cf, func, index, pd, scf
 
 from .features import TRIPS
 from .writer import Writer, WriterStep
@@ -51,6 +65,24 @@ def loop(writer: Writer) -> Sequence[Value]:
     count = _one_more(after, after.args[0])
     second = _ended(after, lambda: scf.yield_([count, *following]))
     return writer.insert(lambda: scf.WhileOp(inits, before=first, after=second, outputs=types))
+
+
+def counted_loop(writer: Writer) -> Sequence[Value]:
+    """An `scf.for` over a few numbers, for `tensor_programs(steps=…)`: the compiler takes it after `lower-to-pd` only."""
+    lower, upper, step = (_number(writer, n) for n in (0, writer.number(0, TRIPS), 1))
+    carried = writer.two_alike()
+    types = [v.type for v in carried]
+    body = Block([lower.type, *types])
+    inner = writer.inside(body, [*writer.pool, *body.args[1:]])
+    inner.write(3)
+    following = _following(inner, body.args[1:])
+    region = _ended(body, lambda: scf.yield_(following))
+    return writer.insert(lambda: scf.ForOp(lower, upper, step, carried, body=region, outputs=types))
+
+
+def _number(writer: Writer, number: int) -> Value:
+    (made,) = writer.insert(lambda: index.ConstantOp(value=IntAttr(number, IndexType())))
+    return made
 
 
 def _following(inner: Writer, carried: Sequence[Value]) -> list[Value]:
