@@ -18,7 +18,7 @@ from tx8ir.analysis.integer_ranges import IntegerRangeAnalysis, integer_ranges
 from tx8ir.core import Block, Builder, Model, Operation, Program, Value, VTensorType, detached, i1, i8, i32
 from tx8ir.core.attrs.types import i4
 from tx8ir.core.ir.int_range import InferIntRange, IntRange
-from tx8ir.dialects import arith, builtin, pd, scf
+from tx8ir.dialects import arith, builtin, index, pd, scf
 from tx8ir.dialects.arith.integers import IntegerBinaryOp
 from tx8ir.interpreter import Interpreter
 from tx8ir.testing.inputs import draw_inputs
@@ -88,6 +88,50 @@ def test_how_a_range_is_written() -> None:
 # --- rules -----------------------------------------------------------------------------------------------------------
 
 BINARY = [cls for cls in arith.DIALECT.ops.values() if issubclass(cls, IntegerBinaryOp)]
+OF_INDEX = [cls for cls in index.DIALECT.ops.values() if issubclass(cls, IntegerBinaryOp)]
+
+
+@pytest.mark.parametrize("cls", OF_INDEX, ids=lambda cls: cls.name)
+@given(ranges(), ranges())
+def test_those_of_index_are_the_same_with_64_bits(cls: Any, x: IntRange, y: IntRange) -> None:
+    x, y = (IntRange.wrapped(64, r.smin, r.smax) for r in (x, y))
+    with detached():
+        kind = tx8ir.core.IndexType()
+        op = cls(*Block([kind, kind]).args)
+    found = inferred(op, x, y)
+    for a in range(x.smin, x.smax + 1, 3):
+        for b in range(y.smin, y.smax + 1, 2):
+            try:
+                result = int(op.compute(np.int64(a), np.int64(b)))
+            except ArithmeticError:
+                continue
+            assert found.contains(result)
+
+
+FOR = """
+module {
+  func.func @main(%n: index) -> (index, index) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %ten = arith.constant 10 : index
+    %most = index.minu %n, %ten
+    %last:2 = scf.for %i = %zero to %most step %one iter_args(%a = %zero, %b = %ten) -> (index, index) {
+      %two = index.add %i, %i
+      %low = index.remu %b, %ten
+      scf.yield %two, %low : index, index
+    }
+    return %last#0, %last#1 : index, index
+  }
+}
+"""
+
+
+def test_the_counter_of_a_loop_is_between_its_bounds() -> None:
+    program = tx8ir.parse(FOR)
+    found = integer_ranges(program)
+    loop = next(op for op in program.module.walk() if op.name == "scf.for")
+    assert [str(found.range_of(a)) for a in loop.regions[0].block.args] == ["[0, 9]", "[0, 18]", "[0, 10]"]
+    assert returned(program, found) == ["[0, 18]", "[0, 10]"]
 
 
 def computed(op: Any, x: int, y: int) -> int | None:

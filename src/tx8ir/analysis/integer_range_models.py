@@ -1,4 +1,4 @@
-"""How operations of `arith`, `pd` and `builtin` make ranges of integers: `InferIntRange` for each of them.
+"""How operations of `arith`, `index`, `pd`, `scf` and `builtin` make ranges of integers: `InferIntRange` for each.
 
 The rules are MLIR's InferIntRangeCommon: exact bounds of the numbers before they wrap around, as signed and as unsigned
 ones; both hold. On bits see Warren, Hacker's Delight, 4-3, simplified to common leading bits.
@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from tx8ir.core import Attribute, DenseAttr, Model, Operation, RankedTensor, Value, ViewLike
+from tx8ir.core import Attribute, DenseAttr, Model, Operation, RankedTensor, Region, Value, ViewLike
 from tx8ir.core.attrs.builtin_types import element_of, integer_format, is_integer
 from tx8ir.core.ir.int_range import InferIntRange, IntRange
-from tx8ir.dialects import arith, builtin, pd
+from tx8ir.dialects import arith, builtin, index, pd, scf
 from tx8ir.dialects.arith.constants import array_of
 
 Ranges: TypeAlias = "Sequence[IntRange | None]"
@@ -249,7 +249,30 @@ _ARITH: Final[dict[Any, Callable[[IntRange, IntRange], IntRange]]] = {
     arith.RemSIOp: lambda x, y: truncated_remainder(_signed(x), _signed(y), x.width),
     arith.RemUIOp: lambda x, y: truncated_remainder(_unsigned(x), _unsigned(y), x.width),
 }
-for _kind, _rule in _ARITH.items():
+_INDEX: Final[dict[Any, Any]] = {
+    index.AddOp: arith.AddIOp,
+    index.SubOp: arith.SubIOp,
+    index.MulOp: arith.MulIOp,
+    index.MaxSOp: arith.MaxSIOp,
+    index.MinSOp: arith.MinSIOp,
+    index.MaxUOp: arith.MaxUIOp,
+    index.MinUOp: arith.MinUIOp,
+    index.AndOp: arith.AndIOp,
+    index.OrOp: arith.OrIOp,
+    index.XOrOp: arith.XOrIOp,
+    index.ShlOp: arith.ShLIOp,
+    index.ShrUOp: arith.ShRUIOp,
+    index.ShrSOp: arith.ShRSIOp,
+    index.DivSOp: arith.DivSIOp,
+    index.FloorDivSOp: arith.FloorDivSIOp,
+    index.CeilDivSOp: arith.CeilDivSIOp,
+    index.DivUOp: arith.DivUIOp,
+    index.CeilDivUOp: arith.CeilDivUIOp,
+    index.RemSOp: arith.RemSIOp,
+    index.RemUOp: arith.RemUIOp,
+}
+"""Operations of index, and those of arith that do the same."""
+for _kind, _rule in (*_ARITH.items(), *((kind, _ARITH[like]) for kind, like in _INDEX.items())):
     InferIntRange.attach(_kind, type(f"{_kind.__name__}Range", (_BinaryModel,), {"rule": staticmethod(_rule)}))
 
 
@@ -264,6 +287,17 @@ class _CmpIRange(Model[Any], InferIntRange):
         return (truth(compare(relation[-2:], view(x), view(y))),)
 
 
+@InferIntRange.implement(index.CmpOp)
+class _IndexCmpRange(Model[Any], InferIntRange):
+    def infer_ranges(self, operands: Ranges) -> Ranges:
+        x, y = operands
+        if x is None or y is None:
+            return (truth(None),)
+        relation: str = self.op.pred.value
+        view = _unsigned if relation.startswith("u") else _signed
+        return (truth(compare(relation[-2:], view(x), view(y))),)
+
+
 @InferIntRange.implement(arith.SelectOp, pd.WhereOp)
 class _ChoiceRange(Model[Any], InferIntRange):
     def infer_ranges(self, operands: Ranges) -> Ranges:
@@ -274,14 +308,14 @@ class _ChoiceRange(Model[Any], InferIntRange):
         return (x.join(y) if known is None else x if known else y,)
 
 
-@InferIntRange.implement(arith.ExtSIOp, arith.IndexCastOp)
+@InferIntRange.implement(arith.ExtSIOp, arith.IndexCastOp, index.CastSOp)
 class _SignedCastRange(Model[Operation], InferIntRange):
     def infer_ranges(self, operands: Ranges) -> Ranges:
         (x,) = operands
         return (None if x is None else IntRange.wrapped(_width(self.op.result), x.smin, x.smax),)
 
 
-@InferIntRange.implement(arith.ExtUIOp, arith.IndexCastUIOp)
+@InferIntRange.implement(arith.ExtUIOp, arith.IndexCastUIOp, index.CastUOp)
 class _UnsignedCastRange(Model[Operation], InferIntRange):
     def infer_ranges(self, operands: Ranges) -> Ranges:
         (x,) = operands
@@ -301,7 +335,7 @@ class _TruncRange(Model[Operation], InferIntRange):
 # --- constants -------------------------------------------------------------------------------------------------------
 
 
-@InferIntRange.implement(arith.ConstantOp, builtin.ConstantOp)
+@InferIntRange.implement(arith.ConstantOp, index.ConstantOp, builtin.ConstantOp)
 class _ConstantRange(Model[Any], InferIntRange):
     """The least and the greatest element."""
 
@@ -320,6 +354,23 @@ class _FullRange(Model[Any], InferIntRange):
         number: float = self.op.value
         low, high = _limits(self.op.result)
         return (IntRange.constant(_width(self.op.result), int(number)) if low <= number <= high else None,)
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+@InferIntRange.implement(scf.ForOp)
+class _ForRange(Model[Any], InferIntRange):
+    """The counter is at least the lower bound, and less than the upper one."""
+
+    def infer_ranges(self, operands: Ranges) -> Ranges:
+        return ()  # what it carries is forwarded
+
+    def argument_ranges(self, region: Region, operands: Ranges) -> Ranges:
+        lower, upper = operands[:2]
+        if lower is None or upper is None:
+            return (None,)
+        return (IntRange.wrapped(lower.width, lower.smin, max(lower.smin, upper.smax - 1)),)
 
 
 # --- pd --------------------------------------------------------------------------------------------------------------
