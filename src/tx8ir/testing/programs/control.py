@@ -68,7 +68,7 @@ def loop(writer: Writer) -> Sequence[Value]:
 
 
 def counted_loop(writer: Writer) -> Sequence[Value]:
-    """An `scf.for` over a few numbers, for `tensor_programs(steps=…)`: the compiler takes it after `lower-to-pd` only."""
+    """An `scf.for` over a few numbers, for `tensor_programs(steps=…)`: to compile it, `lower-to-pd` comes first."""
     lower, upper, step = (_number(writer, n) for n in (0, writer.number(0, TRIPS), 1))
     carried = writer.two_alike()
     types = [v.type for v in carried]
