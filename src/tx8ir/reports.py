@@ -8,6 +8,7 @@ import attrs
 
 from tx8ir.core.schema import Natural, NonNegative
 from tx8ir.sim import FlagRow, SimReport, SourceRow, flags_table
+from tx8ir.support.screen import fitted, fitting_repr
 from tx8ir.support.table import Table
 
 _COSTLY_ROWS = 10
@@ -21,6 +22,8 @@ class CompileStage:
     operations: operations in the program after it, all regions included.
     statistics: what the pass counted, by its own names.
     """
+
+    __repr__ = fitting_repr
 
     name: str
     seconds: NonNegative
@@ -134,7 +137,7 @@ class RunReport:
         return engines, paths, *((flags_table(self.flags),) if self.flags else ()), stalls, *costs
 
     def __repr__(self) -> str:
-        return f"<RunReport: {self.tables[0].title}>"
+        return fitted(f"<RunReport: {self.tables[0].title}>")
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))
@@ -160,7 +163,7 @@ class Report:
     run: RunReport | None = None
 
     def __repr__(self) -> str:
-        return f"<Report: {', '.join(map(repr, self._parts()))}>"
+        return "\n".join(["<Report", *(f"  {part!r}" for part in self._parts())]) + ">"
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self._parts()))

@@ -13,6 +13,7 @@ from tx8ir.core import DYNAMIC, IrError, Program, RankedTensor, ScalarType, Type
 from tx8ir.core.schema import Check
 from tx8ir.core.weights.safetensors import STORAGE as FORMATS
 from tx8ir.dialects import pd
+from tx8ir.support.screen import fitting_repr
 from tx8ir.target.formats import F64, TF32
 from tx8ir.target.rounding import convert
 
@@ -50,6 +51,8 @@ class Port:
 @attrs.frozen
 class Signature:
     """Inputs and outputs of a program: arguments and results of ``main``, and after them its feeds and fetches."""
+
+    __repr__ = fitting_repr
 
     inputs: tuple[Port, ...] = attrs.field(converter=tuple)
     outputs: tuple[Port, ...] = attrs.field(converter=tuple)

@@ -125,6 +125,9 @@ class AliasAnalysis(StorageNodes):
         with relaxed_gc():
             self._build(program)
 
+    def __repr__(self) -> str:
+        return "<AliasAnalysis>"
+
     def _build(self, program: Program) -> None:
         functions = self._functions
         kinds = self._kinds

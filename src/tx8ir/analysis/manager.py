@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, TypeVar, cast, overload
 
 from tx8ir.core import Operation, Program
+from tx8ir.support.screen import fitted
 
 T = TypeVar("T")
 
@@ -48,6 +49,10 @@ class AnalysisManager:
         if self._kept is not None:
             self._kept[key] = made
         return made
+
+    def __repr__(self) -> str:
+        kept = [getattr(analysis, "__name__", repr(analysis)) for analysis, _ in self._kept or ()]
+        return fitted(f"<AnalysisManager: keeps {', '.join(kept) or 'nothing'}>")
 
     @property
     def made(self) -> Mapping[str, int]:

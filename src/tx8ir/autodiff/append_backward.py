@@ -35,6 +35,7 @@ from tx8ir.core.ir.region_branch import region_branch_around, region_flow
 from tx8ir.core.opdef.definition import SEGMENTS
 from tx8ir.core.opdef.operand_fields import set_operand_ranges
 from tx8ir.dialects import builtin, pd
+from tx8ir.support.screen import fitting_repr
 from tx8ir.support.trampoline import Task, run_trampoline
 
 STOP_GRADIENT = "stop_gradient"
@@ -49,6 +50,8 @@ class Gradients:
         parameters: by the name of each parameter that the loss depends on; summed over its reads.
         values: by each value asked for that the loss depends on.
     """
+
+    __repr__ = fitting_repr
 
     parameters: Mapping[str, Value]
     values: Mapping[Value, Value]

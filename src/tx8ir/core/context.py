@@ -11,6 +11,8 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from tx8ir.support.screen import fitted
+
 from .attrs.structured import FlagsAttr, StructAttr, enum_attr_name
 from .attrs.types import Type
 from .errors import IrError
@@ -257,7 +259,7 @@ class IrContext:
                 yield dialect
 
     def __repr__(self) -> str:
-        return f"<IrContext: {', '.join(sorted({*self._dialects, *self._lazy}))}>"
+        return fitted(f"<IrContext: {', '.join(sorted({*self._dialects, *self._lazy}))}>")
 
 
 _DEFAULT = IrContext()

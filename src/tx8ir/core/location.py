@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from types import CodeType
 from typing import Any
 
+from tx8ir.support.screen import fitted
+
 
 def quote(text: str) -> str:
     """`text` as a string literal of the text format: quotes, backslashes and control characters escaped."""
@@ -50,7 +52,7 @@ class Location:
         return hash(str(self))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self})"
+        return fitted(f"{type(self).__name__}({self})")
 
 
 class UnknownLocation(Location):

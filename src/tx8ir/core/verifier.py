@@ -9,6 +9,8 @@ from typing import Any, cast
 
 import attrs
 
+from tx8ir.support.screen import fitting_repr
+
 from .attrs.attributes import StrAttr
 from .errors import IrError, VerifyError
 from .ir.block import Block, Region
@@ -26,6 +28,8 @@ from .text.printer import Printer
 @attrs.frozen
 class Diagnostic:
     """One broken rule."""
+
+    __repr__ = fitting_repr
 
     op: Operation
     message: str

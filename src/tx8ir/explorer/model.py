@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 
 from tx8ir.core.schema import Natural, NonNegative
+from tx8ir.support.screen import fitting_repr
 
 FORMAT: Final = 2
 """Grows when a key changes its meaning or goes."""
@@ -324,6 +325,8 @@ class ExplorerData:
     names: of passes and patterns, which `IrOp.steps` refer to.
     lines: the different lines of all texts.
     """
+
+    __repr__ = fitting_repr
 
     format: Natural
     title: str

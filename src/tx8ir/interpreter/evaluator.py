@@ -287,6 +287,9 @@ class Interpreter:
         self.entered: set[Block] = set()
         self._plans: dict[Block, list[_Step]] = {}
 
+    def __repr__(self) -> str:
+        return f"<Interpreter in {self.precision} of {self.program!r}>"
+
     def run(self, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         """Evaluate `main` and give its results by name, and what `pd.fetch` put out.
 

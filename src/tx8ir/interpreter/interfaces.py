@@ -25,6 +25,7 @@ from tx8ir.core import (
 from tx8ir.core.attrs.builtin_types import array_type
 from tx8ir.core.ir.symbol_table import SymbolReference
 from tx8ir.core.ir.traits import MapsNumbers
+from tx8ir.support.screen import fitting_repr
 
 from .storage import Storage, TensorRef
 
@@ -63,6 +64,8 @@ class Enter:
             of that shape. Only where `runs_at_once` says that this is the same as to run it for each.
     """
 
+    __repr__ = fitting_repr
+
     block: Block
     arguments: Sequence[RuntimeValue]
     space: tuple[int, ...] | None = None
@@ -90,6 +93,8 @@ class Jump:
         block: one of its successors.
         arguments: one value per argument of the block.
     """
+
+    __repr__ = fitting_repr
 
     block: Block
     arguments: Sequence[RuntimeValue]

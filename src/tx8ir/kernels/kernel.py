@@ -61,6 +61,9 @@ class Kernel:
         self.names: set[str] = set()
         """All names taken, in SPM and in DDR."""
 
+    def __repr__(self) -> str:
+        return f"<Kernel {self.name!r} on {len(self.tiles)} tiles>"
+
     def program(self) -> Program:
         """The program, verified. Raises VerifyError."""
         self._program.verify()

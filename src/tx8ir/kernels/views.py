@@ -9,6 +9,7 @@ from typing import TypeAlias
 import attrs
 
 from tx8ir.dialects.tx8 import MemorySpace
+from tx8ir.support.screen import fitting_repr
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, size_bytes
 
@@ -25,6 +26,8 @@ class View:
     A view in a dense layout (Tensor, NTensor) can be indexed and sliced along its axes, with numbers or with trips of
     loops; a slice whose ends depend on trips must have the same length in all of them.
     """
+
+    __repr__ = fitting_repr
 
     name: str
     """Of the allocation."""
@@ -137,6 +140,8 @@ class View:
 @attrs.frozen
 class Buffers:
     """Equal buffers one after the other: `buffers[i % 2]` is the buffer of the trip i of a loop."""
+
+    __repr__ = fitting_repr
 
     first: View
     count: int

@@ -13,6 +13,7 @@ from tx8ir.core import Location, Operation, Program, print_op
 from tx8ir.core.location import UNKNOWN
 from tx8ir.interpreter import evaluate
 from tx8ir.rewriting.actions import Action, ActionHandler, ActionKind
+from tx8ir.support.screen import fitting_repr
 
 from .manager import PassManager
 
@@ -34,6 +35,8 @@ class WrongStep:
         after: the text of the program after it.
         error: what running or asking about the program raised, if that is what is wrong.
     """
+
+    __repr__ = fitting_repr
 
     index: int
     total: int

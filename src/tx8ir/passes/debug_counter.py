@@ -55,6 +55,9 @@ class DebugCounter(ActionHandler):
     def __init__(self, counters: dict[str, Counter]) -> None:
         self.counters = counters
 
+    def __repr__(self) -> str:
+        return f"<DebugCounter of {', '.join(self.counters) or 'nothing'}>"
+
     @classmethod
     def parse(cls, *texts: str) -> DebugCounter:
         """The counters of texts such as `pattern-skip=4,pattern-count=1`. Raises `PassError` when one is wrong."""

@@ -13,6 +13,7 @@ import attrs
 from tx8ir.analysis import AnalysisManager
 from tx8ir.core import IrError, IsolatedFromAbove, Operation, Program, default_context, detached, structurally_equal
 from tx8ir.rewriting.actions import should_run
+from tx8ir.support.screen import fitting_repr
 
 from .base import OperationPass, Pass, PassError
 from .options import option, print_value
@@ -70,6 +71,9 @@ class Instrumentation:
     ones.
     """
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
     def before_pipeline(self, program: Program) -> None:
         """Called once, before the first pass."""
 
@@ -98,6 +102,8 @@ class StageReport:
             repeat).
         nested: of a nest, its passes, each with the sums over all operations.
     """
+
+    __repr__ = fitting_repr
 
     name: str
     text: str
@@ -131,6 +137,8 @@ class NestedPassManager(Pass):
     Raises:
         PassError: the kind is unknown or not isolated, or a pass cannot work inside it.
     """
+
+    __repr__ = fitting_repr
 
     STRUCTURE: ClassVar[tuple[str, ...]] = ("kind", "passes")
     """The fields that are written before the braces."""

@@ -15,6 +15,7 @@ from typing import TypeAlias
 import attrs
 
 from tx8ir.core import IrError, Operation, Program, print_op, verify
+from tx8ir.support.screen import fitting_repr
 
 from .base import PassError
 from .executor import Instrumentation, PassRun
@@ -51,6 +52,8 @@ class PassTime:
         runs: how often it ran.
         seconds: of all runs.
     """
+
+    __repr__ = fitting_repr
 
     text: str
     depth: int
@@ -103,6 +106,8 @@ class Timing(Instrumentation):
 @attrs.frozen
 class OpCountChange:
     """How many operations of each name there were before and after one run of a pass, and where it ran."""
+
+    __repr__ = fitting_repr
 
     text: str
     place: str
@@ -246,6 +251,8 @@ class PrintAfterChange(_Comparing):
 @attrs.frozen
 class PassDiff:
     """What one run of a pass changed, as a unified diff of the text."""
+
+    __repr__ = fitting_repr
 
     text: str
     place: str

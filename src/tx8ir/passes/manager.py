@@ -17,6 +17,7 @@ from typing import cast
 import attrs
 
 from tx8ir.core import Program
+from tx8ir.support.screen import fitted, fitting_repr
 
 from .base import Pass, PassError
 from .executor import Instrumentation, OnStage, PassExecutor, StageReport
@@ -38,6 +39,8 @@ class RollbackScope(enum.Enum):
 @attrs.frozen
 class PipelineReport:
     """The stages of one `PassManager.run`, in order."""
+
+    __repr__ = fitting_repr
 
     stages: tuple[StageReport, ...]
 
@@ -94,6 +97,9 @@ class PassManager:
 
     def __str__(self) -> str:
         return ",".join(str(p) for p in self.passes)
+
+    def __repr__(self) -> str:
+        return fitted(f"PassManager.parse({str(self)!r})")
 
     def run(
         self,

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import attrs
 
 from tx8ir.core import ElementLike, ScalarType, element_type
+from tx8ir.support.screen import fitting_repr
 
 OptionValue: TypeAlias = "bool | int | float | str | enum.Enum | tuple[OptionValue, ...] | None"
 
@@ -59,6 +60,8 @@ class Option:
         default: as written in a pipeline.
         help: what it is for.
     """
+
+    __repr__ = fitting_repr
 
     name: str
     type: str

@@ -16,6 +16,7 @@ import attrs
 from tx8ir.core import IrError, Program, WeightStore, default_context, print_op
 from tx8ir.core.program import read_text
 from tx8ir.core.text.parser import parse_op
+from tx8ir.support.screen import fitting_repr
 
 from .executor import Instrumentation, PassRun
 from .text import parse_pipeline
@@ -108,6 +109,8 @@ class Reproducer:
         passes: the pipeline.
         verify_each: whether the program was verified after each pass.
     """
+
+    __repr__ = fitting_repr
 
     program: Program
     passes: tuple[Pass, ...]

@@ -155,6 +155,9 @@ class Rewriter:
         self._inserted: list[Operation] = []
         self._erased_at: list[Location] = []
 
+    def __repr__(self) -> str:
+        return f"<Rewriter{f' of {self.by}' if self.by else ''}>"
+
     @property
     def has_inserted(self) -> bool:
         """Whether something was inserted since the last rewrite was settled."""

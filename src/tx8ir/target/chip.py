@@ -11,6 +11,8 @@ import enum
 
 import attrs
 
+from tx8ir.support.screen import fitting_repr
+
 __all__ = [
     "BOARD",
     "CYCLES_PER_SECOND",
@@ -77,6 +79,8 @@ class MemoryScope(enum.IntEnum):
 class NeLimits:
     """What a conv or gemm descriptor can say: inclusive (least, largest) extents [P]."""
 
+    __repr__ = fitting_repr
+
     extent: tuple[int, int] = (1, 4096)
     """N, H and W of a feature; a gemm [B, 1, M, C] has batch and M here."""
     channels: tuple[int, int] = (1, 16384)
@@ -93,6 +97,8 @@ class Profile:
 
     The defaults are those of `DATASHEET`.
     """
+
+    __repr__ = fitting_repr
 
     name: str
     ne_step: tuple[int, int, int] = (8, 16, 8)
@@ -170,6 +176,8 @@ PROFILES = {profile.name: profile for profile in (DATASHEET, BOARD)}
 @attrs.frozen(kw_only=True)
 class Target:
     """A chip: what a compiler may assume and a simulator enforces. Sizes and addresses are in bytes."""
+
+    __repr__ = fitting_repr
 
     name: str = "tx8"
     grid: tuple[int, int] = (4, 4)

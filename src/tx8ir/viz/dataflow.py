@@ -11,6 +11,7 @@ import attrs
 
 from tx8ir.core import Block, Operation, Program, RankedTensor, StrAttr, Type, Value
 from tx8ir.dialects import builtin
+from tx8ir.support.screen import fitting_repr
 from tx8ir.viz.layered import PADDING, Edge, Frame, Shape, arrange
 
 _COLOURS: Final = {
@@ -28,6 +29,8 @@ _LONGEST: Final = 40
 @attrs.frozen
 class DataflowGraph:
     """A graph in the DOT language of Graphviz; `svg` draws the same without Graphviz."""
+
+    __repr__ = fitting_repr
 
     source: str
 

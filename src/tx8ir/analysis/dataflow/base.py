@@ -82,6 +82,9 @@ class DataFlowAnalysis(FlowEvents, ABC):
 
     solver: DataFlowSolver
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
     def __init__(self) -> None:
         self._work: deque[Operation] = deque()
         self._queued: set[Operation] = set()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from tx8ir.core import Block, Operation
+from tx8ir.support.screen import fitted
 
 from .base import DataFlowAnalysis, DecidingAnalysis
 from .dead_code import DeadCodeAnalysis
@@ -37,6 +38,9 @@ class DataFlowSolver:
         self._loaded: dict[type[Any], DataFlowAnalysis] = {}
         self.dead_code = DeadCodeAnalysis(interprocedural)
         self.dead_code.solver = self
+
+    def __repr__(self) -> str:
+        return fitted(f"<DataFlowSolver of {self.root.name}: {', '.join(map(repr, self.analyses)) or 'no analyses'}>")
 
     def load(self, analysis: AnalysisT) -> AnalysisT:
         """Add an analysis, before `run`; returns it."""

@@ -15,6 +15,7 @@ from tx8ir.backend.axes.axis import Axis, AxisKind
 from tx8ir.backend.axes.combination import Combination
 from tx8ir.backend.axes.maps import Along, DimensionMap
 from tx8ir.backend.oplib.boxes import Box
+from tx8ir.support.screen import fitted
 
 __all__ = ["Access", "Declaration", "ResultAccess"]
 
@@ -85,4 +86,4 @@ class Declaration:
 
     def __repr__(self) -> str:
         state = "" if self.combination is None else f", {self.combination.name}"
-        return f"<{self}; {', '.join(map(repr, self.axes))}{state}>"
+        return fitted(f"<{self}; {', '.join(map(repr, self.axes))}{state}>")

@@ -29,6 +29,7 @@ from tx8ir.backend.axes.spaces import shape_of
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.core import Operation, RankedTensor, Value
 from tx8ir.dialects import tx8be
+from tx8ir.support.screen import LINES, fitted
 
 __all__ = ["GroupSpace", "group_space", "space_of"]
 
@@ -112,7 +113,9 @@ class GroupSpace:
             names = [axis.name for axis in self.axes]
             texts = ["~" if chain is None else chain.text(names) for chain in chains]
             lines.append(f"  {number} {op.name.removeprefix('tx8be.')}[{', '.join(texts)}]")
-        return "\n".join(lines) + ">"
+        left_out = len(lines) - (LINES - 1)
+        shown = lines if left_out <= 0 else [*lines[: LINES - 1], f"  ... {left_out} more"]
+        return "\n".join(map(fitted, shown)) + ">"
 
 
 def space_of(group: tx8be.GroupOp) -> GroupSpace:

@@ -22,6 +22,7 @@ from tx8ir.backend.memory.buffers import (
 from tx8ir.backend.memory.exact_search import search
 from tx8ir.backend.memory.first_fit import orders_of, place_first_fit
 from tx8ir.backend.memory.instance import Instance, instances_of
+from tx8ir.support.screen import fitting_repr
 
 __all__ = ["MemoryPlan", "plan"]
 
@@ -35,6 +36,8 @@ class MemoryPlan:
 
     steps: buffers that the exact search placed; 0 when the heuristics reached the bound.
     """
+
+    __repr__ = fitting_repr
 
     buffers: tuple[Buffer, ...]
     offsets: tuple[int, ...]

@@ -14,6 +14,7 @@ import numpy as np
 
 from tx8ir.core.errors import InvalidTypeError
 from tx8ir.core.location import quote
+from tx8ir.support.screen import fitted
 
 from .builtin_types import FloatType, IndexType, IntegerType, integer_range, is_integer
 from .extensible import Extensible
@@ -36,7 +37,7 @@ class Attribute(Extensible):
         return 1
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self})"
+        return fitted(f"{type(self).__name__}({self})")
 
     def __copy__(self) -> Self:
         return self

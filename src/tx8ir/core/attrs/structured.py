@@ -8,6 +8,8 @@ import enum
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, Self, TypeVar, cast
 
+from tx8ir.support.screen import fitting_repr
+
 from .attributes import CONVERSIONS, Attribute, DictAttr, Valued, intern
 
 
@@ -135,6 +137,8 @@ def struct_attr(name: str) -> Callable[[S_], S_]:
         # Equal instances are one object; compared by value, 0.0 and -0.0 or 1 and True would be mixed up.
         cls.__eq__ = object.__eq__
         cls.__hash__ = object.__hash__
+        if cls.__repr__.__code__.co_filename.startswith("<attrs generated"):
+            cls.__repr__ = fitting_repr
         return cls
 
     return register

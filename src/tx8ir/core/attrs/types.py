@@ -12,6 +12,7 @@ import numpy as np
 
 from tx8ir.core.errors import InvalidTypeError
 from tx8ir.core.location import quote
+from tx8ir.support.screen import fitted
 from tx8ir.target.formats import ALL as ALL_FORMATS
 from tx8ir.target.formats import Format
 
@@ -34,7 +35,7 @@ class Type(Extensible):
         return self._text
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._text})"
+        return fitted(f"{type(self).__name__}({self._text})")
 
     @property
     def depth(self) -> int:

@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tx8ir.support.screen import fitted
+
 from .block import Block
 from .operation import Operation
 from .value import Value
@@ -32,7 +34,7 @@ class Difference:
         return f"{self.path or 'the operation'}: {self.left} != {self.right}"
 
     def __repr__(self) -> str:
-        return f"<Difference {self}>"
+        return fitted(f"<Difference {self}>")
 
 
 def structurally_equal(a: Operation, b: Operation) -> Difference | None:

@@ -32,6 +32,9 @@ class Field:
     def __init__(self, doc: str = "") -> None:
         self.doc = doc
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r} of {getattr(self.owner, 'name', self.owner.__name__)}>"
+
 
 class ValueField(Field):
     """A declared operand or result.

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import attrs
 
 from tx8ir.core import Operation, Value
+from tx8ir.support.screen import fitted, fitting_repr
 
 from .constraints import Constraint
 
@@ -27,6 +28,9 @@ class Var:
         self.name = name
         self.constraints = constraints
 
+    def __repr__(self) -> str:
+        return shown_pattern(self)
+
 
 class Number:
     """A constant (`pd.full`, `builtin.constant`) all of whose elements are one number.
@@ -42,6 +46,9 @@ class Number:
         self.name = name
         self.constraints = constraints
 
+    def __repr__(self) -> str:
+        return shown_pattern(self)
+
 
 class Constant:
     """A constant, as an attribute (see `greedy.constant_value`).
@@ -56,6 +63,9 @@ class Constant:
     def __init__(self, name: str = "", *constraints: Constraint) -> None:
         self.name = name
         self.constraints = constraints
+
+    def __repr__(self) -> str:
+        return shown_pattern(self)
 
 
 @attrs.frozen(eq=False)
@@ -109,6 +119,9 @@ class Node:
         self.where = tuple(where)
         self.commutative = commutative
 
+    def __repr__(self) -> str:
+        return shown_pattern(self)
+
     def __getitem__(self, index: int) -> ResultOf:
         return ResultOf(self, index)
 
@@ -119,6 +132,9 @@ class ResultOf:
 
     node: Node
     index: int
+
+    def __repr__(self) -> str:
+        return shown_pattern(self)
 
 
 class OneOf:
@@ -141,10 +157,31 @@ class OneOf:
             raise TypeError("OneOf needs patterns to choose from")
         self.patterns = patterns
 
+    def __repr__(self) -> str:
+        return shown_pattern(self)
+
 
 Given: TypeAlias = "Var | Number | Constant | Node | ResultOf"
 """A part of the left side that is one value of the match."""
 Pattern: TypeAlias = "Given | OneOf"
+
+_DEEPEST: Final = 4
+"""Operations inside operations that are shown."""
+
+
+def shown_pattern(pattern: Pattern, depth: int = _DEEPEST) -> str:
+    """A pattern as it is written, without constraints; what lies deep is `...`. It fits a line of a screen."""
+    if isinstance(pattern, ResultOf):
+        return fitted(f"{shown_pattern(pattern.node, depth)}[{pattern.index}]")
+    name = type(pattern).__name__
+    if isinstance(pattern, Var | Number | Constant):
+        return f"{name}({pattern.name!r})" if pattern.name else f"{name}()"
+    inner = pattern.patterns if isinstance(pattern, OneOf) else pattern.operands
+    parts = [shown_pattern(one, depth - 1) for one in inner] if depth else ["..."]
+    if isinstance(pattern, Node):
+        kinds = " | ".join(str(getattr(kind, "name", "") or kind.__name__) for kind in pattern.kinds)
+        parts = [kinds, *parts, *(["..."] if pattern.any_more else [])]
+    return fitted(f"{name}({', '.join(parts)})")
 
 
 @attrs.frozen(eq=False)
@@ -196,6 +233,8 @@ class Match:
         constants: numbers and attributes, by name of `Number` and `Constant`.
         attributes: Python values, by name of `Attr`.
     """
+
+    __repr__ = fitting_repr
 
     root: Operation
     values: Mapping[str, Value]

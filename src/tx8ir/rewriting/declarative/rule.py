@@ -22,6 +22,7 @@ from tx8ir.core import Attribute, Operation, Value
 from tx8ir.core.ir.operation import ErasedOperation
 from tx8ir.core.opdef.op import Op
 from tx8ir.rewriting.rewriter import Replacement, RewritePattern, Rewriter
+from tx8ir.support.screen import fitted
 
 from .constraints import Constraint
 from .explanation import Explanation
@@ -48,6 +49,9 @@ class Make:
         self.operands = operands
         self.attributes: Mapping[str, Any] = attributes
 
+    def __repr__(self) -> str:
+        return fitted(f"Make({', '.join([self.kind.name, *map(_shown, self.operands)])})")
+
     def __getitem__(self, index: int) -> MadeResult:
         return MadeResult(self, index)
 
@@ -58,6 +62,11 @@ class MadeResult:
 
     make: Make
     index: int
+
+
+def _shown(source: Source) -> str:
+    """An operand of a right side; a function by its name."""
+    return getattr(source, "__qualname__", None) or repr(source)
 
 
 Source: TypeAlias = "Given | Make | MadeResult | Callable[[Match], Value]"

@@ -26,6 +26,7 @@ from tx8ir.dialects.tx8 import (
     ReduceOp,
 )
 from tx8ir.sim.memory.memory import Memory, Placed
+from tx8ir.support.screen import fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import element_mask
@@ -51,6 +52,8 @@ class FlagRow:
     index, instruction, source, location: the instruction.
     operand, addresses: the result, its first byte and end.
     """
+
+    __repr__ = fitting_repr
 
     flag: str
     tile: int

@@ -63,6 +63,9 @@ class Debugger:
 
     # -- stopping -------------------------------------------------------------------------------------------------
 
+    def __repr__(self) -> str:
+        return f"<Debugger after {self.executed} instructions: {self.stop}>"
+
     def break_at(self, index: int) -> None:
         """Stop before instruction `index`, counted as in errors and reports. Raises ValueError if there is none."""
         count = len(self.simulator.instructions)

@@ -84,6 +84,9 @@ class Tiles(abc.ABC):
 class Schedule(abc.ABC):
     """An order of tiles and engines."""
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
     @abc.abstractmethod
     def turns(self, tiles: Tiles) -> Iterator[Turn]:
         """Execute everything; each execution is given right before it happens. Raises SimError at a deadlock."""

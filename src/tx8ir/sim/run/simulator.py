@@ -54,6 +54,7 @@ from tx8ir.sim.memory.stores import ByteStore
 from tx8ir.sim.timing.clock import Timing
 from tx8ir.sim.timing.program import decode
 from tx8ir.sim.timing.report import SimReport, make_report
+from tx8ir.support.screen import fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Engine, Target
 from tx8ir.target.layout import element_mask, pack, unpack
@@ -70,6 +71,8 @@ _SHIFTS_KEPT = 256  # of each instruction
 @attrs.frozen
 class SimResult:
     """Outputs by name, in their declared types, and what the run cost (computed when it is first asked for)."""
+
+    __repr__ = fitting_repr
 
     outputs: Mapping[str, Array]
     flags: tuple[FlagRow, ...]
@@ -93,6 +96,8 @@ class SimResult:
 @attrs.frozen
 class Execution:
     """One execution of an instruction: its number, the tiles that execute it together, the trips of its loops."""
+
+    __repr__ = fitting_repr
 
     index: int
     op: Instruction
@@ -190,6 +195,9 @@ class Simulator:
         self._messages: dict[MessageOp, MessagePlan] = {}
         self._exceptions: Exceptions | None = None
         self._readings: dict[tuple[Instruction, int], list[int]] | None = None
+
+    def __repr__(self) -> str:
+        return f"<Simulator of {len(self.instructions)} instructions on {self.target.name}>"
 
     def run(self, inputs: Mapping[str, Array], schedule: Schedule | None = None) -> SimResult:
         """Execute the program once, on fresh memories.

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.dialects.tx8 import ConvOp, DteArmOp, DteSendOp, GemmOp, Instruction, RowCopyOp, Source
+from tx8ir.support.screen import fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.chip import CYCLES_PER_SECOND, Engine, Target
 
@@ -36,6 +37,8 @@ class SourceRow:
     cycles: busy cycles of the tile that it kept busiest, summed over engines; overlap is not taken off.
     bytes: bytes moved by copies and messages, over all tiles.
     """
+
+    __repr__ = fitting_repr
 
     source: str
     instructions: int
@@ -63,6 +66,8 @@ class PathStep:
         the one whose end it waited for; time between that end and `start` went into issuing.
     """
 
+    __repr__ = fitting_repr
+
     index: int
     name: str
     source: str
@@ -81,6 +86,8 @@ class Roofline:
     attained, peak, roof: operations per second: of the run, of the chip in the formats used, and what DDR would allow
         at this intensity.
     """
+
+    __repr__ = fitting_repr
 
     operations: int
     ddr_bytes: int
@@ -216,6 +223,9 @@ class SimReport:
         Raises ValueError for a program too long to keep single executions.
         """
         return write_trace(Path(path), self.events, self.target)
+
+    def __repr__(self) -> str:
+        return f"<SimReport: {self.tables[0].title}>"
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self.tables))

@@ -31,6 +31,7 @@ from tx8ir.core import Builder, FunctionType, Program, ScalarType
 from tx8ir.dialects import func, tx8be
 from tx8ir.interpreter import Interpreter
 from tx8ir.signature import InputError, Signature, prepare_inputs
+from tx8ir.support.screen import fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Target
 from tx8ir.target.formats import Format
@@ -54,6 +55,8 @@ class OutputCheck:
     largest: the largest magnitude of the reference.
     error: max |simulated - reference|; `bound`: what it may be. Both are 0 for equal integers.
     """
+
+    __repr__ = fitting_repr
 
     output: str
     reference: str
@@ -105,6 +108,13 @@ class CheckResult:
 
     def __str__(self) -> str:
         return str(self.table)
+
+    def __repr__(self) -> str:
+        within = sum(check.passed for check in self.outputs)
+        return f"<CheckResult: {within} of {len(self.outputs)} comparisons within their bounds>"
+
+    def _repr_html_(self) -> str:
+        return self.table.to_html()
 
 
 def check(

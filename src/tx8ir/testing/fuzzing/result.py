@@ -8,6 +8,7 @@ from typing import Final
 
 import attrs
 
+from tx8ir.support.screen import fitted, fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.testing.passes.counterexample import Counterexample
 from tx8ir.testing.passes.observe import NumericGuarantee
@@ -31,6 +32,8 @@ class FuzzCoverage:
         instructions: how many it has.
         never: the lines of the pass of which nothing has run, by file.
     """
+
+    __repr__ = fitting_repr
 
     ops: Mapping[str, int]
     wirings: Mapping[str, int]
@@ -125,7 +128,7 @@ class FuzzResult:
         verdict = "passed" if self.passed else str(self.counterexamples[0].failure).splitlines()[0]
         if self.passed and not self.tested:
             verdict = "not tested"
-        return f"<FuzzResult of {self.programs} programs, {self.changed} changed: {verdict}>"
+        return fitted(f"<FuzzResult of {self.programs} programs, {self.changed} changed: {verdict}>")
 
     def _repr_html_(self) -> str:
         found = self.counterexample

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Program, detached
 from tx8ir.passes import Pass, PassManager
+from tx8ir.support.screen import fitted, fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.testing.reduction.reduce import count_operations
 
@@ -38,6 +39,8 @@ class CheckedStage:
         name: what it is called in reports: the name of the pass with its options, or of the function.
         subject: the pass or function.
     """
+
+    __repr__ = fitting_repr
 
     name: str
     subject: Pass | Callable[[Program], object]
@@ -116,6 +119,8 @@ class Failure:
         after: text of the program after the pass, as far as it got.
         cause: the exception, if there was one.
     """
+
+    __repr__ = fitting_repr
 
     index: int
     stage: CheckedStage
@@ -209,7 +214,8 @@ class Counterexample:
         return (*tables, Table("variables", ("name", "numbers", "mutable"), variables)) if variables else tables
 
     def __repr__(self) -> str:
-        return f"<Counterexample of {_counted(self.operations, len(self.stages))}: {str(self.failure).splitlines()[0]}>"
+        of = _counted(self.operations, len(self.stages))
+        return fitted(f"<Counterexample of {of}: {str(self.failure).splitlines()[0]}>")
 
     def _repr_html_(self) -> str:
         """What goes wrong, the program, its inputs; the program after the pass and the script fold away."""

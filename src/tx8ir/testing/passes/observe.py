@@ -26,6 +26,7 @@ from tx8ir.analysis.effects import mutable_parameters
 from tx8ir.core import Program
 from tx8ir.interpreter import Computer, Interpreter, Precision
 from tx8ir.passes import NumericGuarantee
+from tx8ir.support.screen import fitting_repr
 
 Array: TypeAlias = NDArray[Any]
 
@@ -40,6 +41,8 @@ class Observation:
         inputs: final contents of the inputs.
         steps: how many operations were evaluated; of no concern to a comparison.
     """
+
+    __repr__ = fitting_repr
 
     results: Mapping[str, Array]
     variables: Mapping[str, Array]

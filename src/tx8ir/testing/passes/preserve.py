@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from tx8ir.compiler import CompileOptions
 from tx8ir.core import Program, RankedTensor
 from tx8ir.interpreter import EvaluationError
+from tx8ir.support.screen import fitted
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Target
 from tx8ir.testing.chip import differential
@@ -87,7 +88,7 @@ class PipelineCheck:
 
     def __repr__(self) -> str:
         verdict = "passed" if self.counterexample is None else str(self.counterexample.failure).splitlines()[0]
-        return f"<PipelineCheck of {len(self.stages)} passes: {verdict}>"
+        return fitted(f"<PipelineCheck of {len(self.stages)} passes: {verdict}>")
 
     def _repr_html_(self) -> str:
         found = self.counterexample

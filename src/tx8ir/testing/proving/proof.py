@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core import Program
 from tx8ir.passes import NumericGuarantee
+from tx8ir.support.screen import fitted, fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.rounding import Rounding
 
@@ -90,7 +91,7 @@ class Refutation:
         )
 
     def __repr__(self) -> str:
-        return f"<Refutation of {self.rule}: {str(self).splitlines()[0]}>"
+        return fitted(f"<Refutation of {self.rule}: {str(self).splitlines()[0]}>")
 
     def _repr_html_(self) -> str:
         script = f"<details><summary>a script that fails</summary><pre>{html.escape(self.script)}</pre></details>"
@@ -120,6 +121,8 @@ class Check:
         solver: what the solver said: "" where it was not asked.
         refutation: numbers on which they differ.
     """
+
+    __repr__ = fitting_repr
 
     before: str
     after: str

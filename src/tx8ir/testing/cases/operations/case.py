@@ -14,6 +14,7 @@ from tx8ir.dialects import tx8, tx8be
 from tx8ir.interpreter import Interpreter
 from tx8ir.passes import PassManager
 from tx8ir.sim import SimReport, Simulator
+from tx8ir.support.screen import fitting_repr
 from tx8ir.target.chip import Target
 from tx8ir.testing.chip.differential import OutputCheck, compare_output, return_tensors
 
@@ -37,6 +38,8 @@ class CaseResult:
         report: what the run cost.
     """
 
+    __repr__ = fitting_repr
+
     exact: Array
     expected: Array
     chip: Array
@@ -56,6 +59,8 @@ class Case:
         ranges: what each input and constant is filled with.
         data: arrays by name, of inputs and constants; empty until `init_data`.
     """
+
+    __repr__ = fitting_repr
 
     op: str
     name: str
