@@ -258,6 +258,17 @@ class OpOperand:
         return f"<OpOperand {self.index} of {self._owner.name} : {self._value._type}>"
 
 
+def operand_source(use: str, owner: str, index: object, value: str) -> str:
+    """The line that makes a use, which is in no chain yet, given the names of all; see `link_source`."""
+    return f"{use} = new_operand(OpOperand); {use}._owner = {owner}; {use}.index = {index}; {use}._value = {value}"
+
+
+def result_source(result: str, owner: str, index: object, type: str) -> str:
+    """The line that makes a result without uses, given the names of all."""
+    made = f"{result} = new_result(OpResult); {result}._owner = {owner}; {result}.index = {index}"
+    return f"{made}; {result}._type = {type}; {result}._first_use = {result}._last_use = None"
+
+
 def link_source(use: str, value: str) -> list[str]:
     """The lines that append a use to the chain of its value, given the names of both.
 
@@ -292,8 +303,7 @@ make_uses: Final[Callable[[Operation, Iterable[Value]], tuple[OpOperand, ...]]] 
     "make_uses(owner, values)",
     "  index, uses = 0, []",
     "  for value in values:",
-    "    use = new_operand(OpOperand)",
-    "    use._owner, use.index, use._value = owner, index, value",
+    f"    {operand_source('use', 'owner', 'index', 'value')}",
     *(f"    {line}" for line in link_source("use", "value")),
     "    uses.append(use)",
     "    index += 1",

@@ -15,7 +15,7 @@ from tx8ir.core.ir.block import Block, Region, require_block
 from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation, discard
 from tx8ir.core.ir.traits import SameOperandsAndResultType
-from tx8ir.core.ir.value import OpOperand, OpResult, Value, as_value, link, link_source
+from tx8ir.core.ir.value import OpOperand, OpResult, Value, as_value, link, link_source, operand_source, result_source
 from tx8ir.core.location import STATE, at_location, python_location
 
 from .definition import SEGMENTS, OpDef, segment_sizes
@@ -75,7 +75,7 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
     body.append("self._attributes = attributes")
     if fixed:
         for i, f in enumerate(d.operands):
-            body.append(f"o{i} = new_operand(OpOperand); o{i}._owner = self; o{i}.index = {i}; o{i}._value = {f.name}")
+            body.append(operand_source(f"o{i}", "self", i, f.name))
         uses = "".join(f"o{i}, " for i in range(len(d.operands)))
         body.append(f"self._operands = ({uses})")
     else:
@@ -83,7 +83,7 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         body += [
             "uses = []",
             f"for _index, _value in enumerate(({parts},)):",  # names that no field has
-            "    _use = new_operand(OpOperand); _use._owner = self; _use.index = _index; _use._value = _value",
+            f"    {operand_source('_use', 'self', '_index', '_value')}",
             "    uses.append(_use)",
             "self._operands = tuple(uses)",
         ]
@@ -148,13 +148,12 @@ def _result_lines(d: OpDef, fixed: bool) -> list[str]:
         lines += [
             "results = []",
             "for _index, _type in enumerate(types):",
-            "    r = new_result(OpResult); r._owner = self; r.index = _index; r._type = _type",
-            "    r._first_use = r._last_use = None; results.append(r)",
+            f"    {result_source('r', 'self', '_index', '_type')}; results.append(r)",
             "self._results = tuple(results)",
         ]
         return lines
     lines += [
-        "r = new_result(OpResult); r._owner = self; r.index = 0; r._type = t0; r._first_use = r._last_use = None",
+        result_source("r", "self", 0, "t0"),
         "self._results = (r,)",
     ]
     return lines
@@ -195,8 +194,8 @@ def _infer(d: OpDef, op: Operation, given: tuple[Any, ...], key: Any) -> tuple[T
             if key is not None:
                 d.inferred[key] = types
             return types
-        if SameOperandsAndResultType in d.op_class.info.traits and op._operands:
-            return (op._operands[0]._value._type,) * len(d.results)
+        if SameOperandsAndResultType in d.op_class.info.traits and op.op_operands:
+            return (op.operands[0].type,) * len(d.results)
         if all(f.count == "many" for f in d.results):
             return ()
         only = [f.only_type for f in d.results]
@@ -242,6 +241,7 @@ def _take_region(op: Operation, given: Region | None, name: str) -> Region:
         return Region([Block()])
     if not isinstance(given, Region):  # pyright: ignore[reportUnnecessaryIsInstance]  (a caller without types)
         raise IrError(f"region {name} of {op.name} takes a Region, not {given!r}", op)
-    if given._parent is not None:
-        raise IrError(f"region {name} of {op.name} belongs to a {given._parent.name} already", op)
+    around = given.parent_op
+    if around is not None:
+        raise IrError(f"region {name} of {op.name} belongs to a {around.name} already", op)
     return given
