@@ -169,3 +169,20 @@ module {
     units = ulps(before.arrays()[name].astype(np.float64), F16)
     assert allowance.admits(before.arrays()[name] + off * units).all() == (off == 4)
     assert allowance.admits(before.arrays()[name] + off * units).any() == (off == 4)
+
+
+def test_nothing_is_owed_where_the_largest_numbers_of_fp64_overflow() -> None:
+    program = tx8ir.parse("""
+module {
+  func.func @main(%x: !pd.vtensor<2x2x2xf64>) -> !pd.vtensor<2x2x2xf64> {
+    %0 = "pd.matmul"(%x, %x) {transpose_y = true}
+        : (!pd.vtensor<2x2x2xf64>, !pd.vtensor<2x2x2xf64>) -> !pd.vtensor<2x2x2xf64>
+    %1 = "pd.scale"(%0) {scale = 1.0e-30 : f64} : (!pd.vtensor<2x2x2xf64>) -> !pd.vtensor<2x2x2xf64>
+    %2 = "pd.softmax"(%1) {axis = -1 : i64} : (!pd.vtensor<2x2x2xf64>) -> !pd.vtensor<2x2x2xf64>
+    %3 = "pd.matmul"(%2, %x) : (!pd.vtensor<2x2x2xf64>, !pd.vtensor<2x2x2xf64>) -> !pd.vtensor<2x2x2xf64>
+    return %3 : !pd.vtensor<2x2x2xf64>
+  }
+}
+""")
+    inputs = {"arg0": np.array([np.zeros((2, 2)), [[-1.25, 0.0], [-np.finfo(np.float64).max, 0.0]]])}
+    assert_preserves("recognize-attention", program, inputs=inputs)

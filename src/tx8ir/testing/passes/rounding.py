@@ -323,7 +323,9 @@ class Perturbation:
         up = self._rng.integers(0, 2, value.shape, np.int8) * 2 - 1
         # About one unit: of two numbers that cancel, both moved by exactly one would cancel in every other run.
         units = by * up * self._rng.uniform(0.75, 1.25, value.shape)
-        return np.asarray(value + np.where(value == 0, 0.0, units * ulps(value, format)))
+        moved = value + np.where(value == 0, 0.0, units * ulps(value, format))
+        # The last number of fp64 stays one: the magnitudes of terms are those of finite numbers.
+        return np.where(np.isfinite(value), np.clip(moved, -_LAST, _LAST), value)
 
     def _left_open(self, value: RuntimeValue, size: RuntimeValue, format: Format) -> RuntimeValue:
         """`value`, but NaN or any finite number, by turns, where the sum of the magnitudes is too large."""
@@ -360,6 +362,7 @@ def _magnitude(value: RuntimeValue) -> RuntimeValue:
     return np.where(np.isfinite(value), np.abs(value), 0.0) if _is_float(value) else value
 
 
+_LAST: Final = np.finfo(np.float64).max
 _LARGEST: Final = np.finfo(np.float64).maxexp
 _SMALLEST: Final = np.finfo(np.float64).minexp - np.finfo(np.float64).nmant
 
