@@ -105,7 +105,7 @@ PEERS_STAMP := $(PEERS)/.stamp
 
 $(PEERS_STAMP): pyproject.toml
 	@test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[test,torch]' expecttest
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[onnx,test,torch]' expecttest
 	@touch $@
 
 .PHONY: test-peers

@@ -1,6 +1,6 @@
 """Writes tests/data/torch: small exported programs, and what PyTorch answers. Needs PyTorch (`make test-peers`).
 
-Each sample is NAME.pt2 beside NAME.npz, whose arrays are `in_0`, … (the inputs), `out_0`, … (the results) and
+Each sample is NAME.pt2 beside NAME.npz, whose arrays are `in_NAME` (the inputs), `out_0`, … (the results) and
 `buffer_NAME` (buffers that the program writes, afterwards).
 """
 
@@ -273,7 +273,8 @@ def write(name: str, module: nn.Module, inputs: tuple[Tensor, ...], dynamic: Any
             node.meta["stack_trace"] = trace.replace(here, "").replace(library, "")
         node.meta.pop("torch_fn", None)
     torch.export.save(exported, folder / f"{name}.pt2")
-    arrays = {f"in_{index}": x.numpy() for index, x in enumerate(inputs)}
+    names = exported.graph_signature.user_inputs
+    arrays = {f"in_{key}": x.numpy() for key, x in zip(names, inputs, strict=True)}
     before = {key: value.clone() for key, value in module.named_buffers()}
     with torch.no_grad():
         found = module(*(x.clone() for x in inputs))

@@ -148,7 +148,7 @@ class GraphImporter(Lookup):
         for name in self._user_inputs():
             types.append(self.declared(self._graph, name, f"input {name!r}"))
             names.append(name)
-        with Builder.at_end(self._program.body):
+        with Builder.at_end(self._program.body), at_location(NamedLocation("main")):
             main = func.FuncOp(sym_name="main", function_type=FunctionType(types, ()), arg_names=tuple(names))
         block = main.body.block
         for name, argument in zip(names, block.args, strict=True):
@@ -352,11 +352,15 @@ class GraphImporter(Lookup):
             expected = next(declared)
             value = values[index] if index < len(values) else None
             if value is None:
-                continue  # whoever uses it is told that nothing defines it
+                self.define(name, Entry.lazy(name, lambda index=index: self._not_computed(node, index)), node.proto)
+                continue
             type_ = tensor_type(value)
             if type_.element is not expected.element or not _fits(type_.shape, expected.shape):
                 raise node.error(f"result {name!r} is declared as {expected}; it comes to {type_}")
             self.define(name, Entry.of(name, value) if shown is None else shown.shown_by(value), node.proto)
+
+    def _not_computed(self, node: TorchNode, index: int) -> Value:
+        raise node.error(f"result {index} is used, which is not supported")
 
     def _arguments(self, node: TorchNode, signature: Signature) -> list[Any]:
         given = {argument.name: argument.arg for argument in node.proto.inputs}

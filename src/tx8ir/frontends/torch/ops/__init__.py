@@ -15,6 +15,7 @@ from . import (
     normalization,
     reduction,
     resampling,
+    synonyms,
     views,
 )
 
@@ -31,5 +32,6 @@ __all__ = [
     "normalization",
     "reduction",
     "resampling",
+    "synonyms",
     "views",
 ]

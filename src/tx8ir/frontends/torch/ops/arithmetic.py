@@ -213,6 +213,28 @@ def addcdiv(node: TorchNode, x: Value, a: Value, b: Value, value: float) -> Conv
     return pd.add(x, quotient if value == 1 else times(quotient, value))
 
 
+@converter("logaddexp(Tensor self, Tensor other)")
+def logaddexp(node: TorchNode, x: Value, y: Value) -> Converted:
+    """log(exp(x) + exp(y)), from the larger of the two."""
+    a, b = node.pair(x, y)
+    apart = times(pd.abs(pd.subtract(a, b)), -1.0)
+    return pd.add(pd.maximum(a, b), pd.log(pd.scale(pd.exp(apart), bias=1.0)))
+
+
+@converter("hypot(Tensor self, Tensor other)")
+def hypot(node: TorchNode, x: Value, y: Value) -> Converted:
+    """sqrt(x² + y²)."""
+    a, b = node.pair(x, y)
+    return pd.sqrt(pd.add(pd.square(a), pd.square(b)))
+
+
+@converter("mse_loss(Tensor self, Tensor target, int reduction=1)")
+def mse_loss(node: TorchNode, x: Value, target: Value, reduction: int) -> Converted:
+    """The square of the difference: each, their mean, or their sum."""
+    square = pd.square(pd.subtract(*node.pair(x, target)))
+    return square if reduction == 0 else pd.mean(square) if reduction == 1 else pd.sum(square)
+
+
 @converter("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", "lerp.Tensor(Tensor self, Tensor end, Tensor weight)")
 def lerp(node: TorchNode, x: Value, end: Value, weight: Operand) -> Converted:
     """X + weight (end - x)."""

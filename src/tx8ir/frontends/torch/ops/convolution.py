@@ -215,6 +215,7 @@ for _axes in (1, 2, 3):
     "adaptive_avg_pool1d(Tensor self, int[1] output_size)",
     "adaptive_avg_pool2d(Tensor self, int[2] output_size)",
     "_adaptive_avg_pool2d(Tensor self, int[2] output_size)",
+    "adaptive_avg_pool3d(Tensor self, int[3] output_size)",
 )
 def adaptive_avg_pool(node: TorchNode, x: Value, output_size: Sequence[int]) -> Converted:
     """The means of as many windows as asked for, which cover the image."""
@@ -222,6 +223,8 @@ def adaptive_avg_pool(node: TorchNode, x: Value, output_size: Sequence[int]) -> 
     if set(output_size) == {1}:
         rank = tensor_type(x).rank
         return pd.mean(x, axis=tuple(range(rank - axes, rank)), keepdim=True)
+    if axes > 2:
+        raise node.error(f"output_size is {list(output_size)}; supported is 1 on all of three axes")
     return batched(x, axes, lambda images: _adaptive(images, tuple(output_size), "avg"))
 
 

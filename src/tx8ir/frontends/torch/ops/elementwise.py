@@ -80,6 +80,39 @@ def trunc(node: TorchNode, x: Value) -> Converted:
     return x if _whole(x) else truncated(node, x)
 
 
+@converter("round.decimals(Tensor self, *, int decimals)")
+def round_decimals(node: TorchNode, x: Value, decimals: int) -> Converted:
+    """The nearest number of so many digits after the point."""
+    if _whole(x):
+        return x
+    return times(pd.round(times(x, 10.0**decimals)), 10.0**-decimals)
+
+
+@converter("logit(Tensor self, float? eps=None)")
+def logit(node: TorchNode, x: Value, eps: float | None) -> Converted:
+    """log(x / (1 - x)), of x between eps and 1 - eps."""
+    x = node.floating(x)
+    if eps is not None:
+        element = tensor_type(x).element
+        x = pd.minimum(pd.maximum(x, node.scalar(eps, element)), node.scalar(1 - eps, element)).out
+    return pd.log(pd.divide(x, pd.scale(x, scale=-1.0, bias=1.0)))
+
+
+@converter("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None)")
+def nan_to_num(node: TorchNode, x: Value, nan: float | None, posinf: float | None, neginf: float | None) -> Converted:
+    """Other numbers for NaN, and for infinite ones: by default 0, and the largest of either sign."""
+    if _whole(x):
+        return x
+    element = tensor_type(x).element
+    low, high = element.format.limits
+    for infinite, value in (
+        (math.inf, high if posinf is None else posinf),
+        (-math.inf, low if neginf is None else neginf),
+    ):
+        x = pd.where(pd.equal(x, node.scalar(infinite, element)), node.scalar(value, element), x).out
+    return pd.where(pd.isnan(x), node.scalar(nan or 0.0, element), x)
+
+
 @converter("log1p(Tensor self)")
 def log1p(node: TorchNode, x: Value) -> Converted:
     """log(1 + x)."""

@@ -115,18 +115,38 @@ def scatter_reduce(
     return _scattered(node, x, dim, index, source, _REDUCE[reduce])
 
 
+@converter("index_copy(Tensor self, int dim, Tensor index, Tensor source)")
+def index_copy(node: TorchNode, x: Value, dim: int, index: Value, source: Value) -> Converted:
+    """The tensor with slices replaced at given places of an axis."""
+    return _with_slices(node, x, dim, index, source, "assign")
+
+
+@converter("take(Tensor self, Tensor index)")
+def take(node: TorchNode, x: Value, index: Value) -> Converted:
+    """The elements at row-major places."""
+    flat = pd.reshape(x, shape=(_static(node, x).num_elements,))
+    return pd.gather(flat, counted_from_front(node, index, _static(node, x).num_elements), axis=0)
+
+
 @converter("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)")
 def index_add(node: TorchNode, x: Value, dim: int, index: Value, source: Value, alpha: float) -> Converted:
     """The tensor with slices added at given places of an axis."""
-    type_ = _static(node, x)
     if alpha != 1:
         source = pd.scale(source, scale=float(alpha), bias=-0.0).out
+    return _with_slices(node, x, dim, index, source, "add")
+
+
+def _with_slices(node: TorchNode, x: Value, dim: int, index: Value, source: Value, reduce: str) -> Value:
+    type_ = _static(node, x)
+    if not type_.rank:
+        x, index, source = (pd.reshape(value, shape=(1,)).out for value in (x, index, source))
+        return pd.reshape(_with_slices(node, x, 0, index, source, reduce), shape=()).out
     axis = node.axis(dim, type_.rank)
     perm = (axis, *(a for a in range(type_.rank) if a != axis))
     back = tuple(perm.index(a) for a in range(type_.rank))
     out = pd.scatter(pd.transpose(x, perm=perm), counted_from_front(node, index, type_.shape[axis]),
-                     pd.transpose(source, perm=perm), reduce="add")  # fmt: skip
-    return pd.transpose(out, perm=back)
+                     pd.transpose(source, perm=perm), reduce=reduce)  # fmt: skip
+    return pd.transpose(out, perm=back).out
 
 
 def _by_axis(

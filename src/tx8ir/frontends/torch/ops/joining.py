@@ -32,6 +32,26 @@ def stack(node: TorchNode, tensors: Sequence[Value], dim: int) -> Converted:
     return pd.concat([pd.unsqueeze(node.cast(x, element), axis=(axis,)).out for x in tensors], axis=axis)
 
 
+@converter("hstack(Tensor[] tensors)", "vstack(Tensor[] tensors)", "column_stack(Tensor[] tensors)")
+def stack_matrices(node: TorchNode, tensors: Sequence[Value]) -> Converted:
+    """Side by side: along columns, or along rows; vectors are rows, in a `column_stack` columns."""
+    name = node.operator.split(".")[1]
+    ranks = [tensor_type(x).rank for x in tensors]
+    if name == "hstack":
+        whole = [pd.reshape(x, shape=(1,)).out if not rank else x for x, rank in zip(tensors, ranks, strict=True)]
+        return cat(node, whole, 0 if max(ranks) < 2 else 1)
+    single = (1, -1) if name == "vstack" else (-1, 1)
+    flat = [pd.reshape(x, shape=single).out if rank < 2 else x for x, rank in zip(tensors, ranks, strict=True)]
+    return cat(node, flat, 0 if name == "vstack" else 1)
+
+
+@converter("broadcast_tensors(Tensor[] tensors) -> Tensor[]")
+def broadcast_tensors(node: TorchNode, tensors: Sequence[Value]) -> Converted:
+    """All in one shape."""
+    shape = np.broadcast_shapes(*(tensor_type(x).shape for x in tensors))
+    return [pd.expand(x, shape=shape) for x in tensors]
+
+
 @converter("repeat(Tensor self, int[] repeats)", "tile(Tensor self, int[] dims)")
 def repeat(node: TorchNode, x: Value, repeats: Sequence[int]) -> Converted:
     """So many copies along each axis."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tx8ir.core import DYNAMIC, Operation, Value, i1
 from tx8ir.dialects import pd
+from tx8ir.frontends import einsum
 from tx8ir.frontends.torch.node import TorchNode
 from tx8ir.frontends.torch.ops.arithmetic import times
 from tx8ir.frontends.torch.registry import Converted, converter
@@ -38,6 +41,42 @@ def addmm(node: TorchNode, x: Value, a: Value, b: Value, beta: float, alpha: flo
     if beta == 0:
         return product
     return pd.add(x if beta == 1 else times(x, beta), product)
+
+
+@converter("einsum(str equation, Tensor[] tensors, *, int[]? path=None)")
+def sum_of_products(node: TorchNode, equation: str, tensors: Sequence[Value], path: object) -> Converted:
+    """Products of all tensors, summed over the letters that the result does not have."""
+    return einsum.einsum(node, equation, node.common(*tensors))
+
+
+@converter("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)")
+def addbmm(node: TorchNode, x: Value, a: Value, b: Value, beta: float, alpha: float) -> Converted:
+    """Beta x + alpha times the sum of the products a b."""
+    total = times(pd.sum(pd.matmul(a, b), axis=(0,)), alpha)
+    return total if beta == 0 else pd.add(times(x, beta), total)
+
+
+@converter("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)")
+def addr(node: TorchNode, x: Value, a: Value, b: Value, beta: float, alpha: float) -> Converted:
+    """Beta x + alpha times the product of a column with a row."""
+    product = times(pd.multiply(pd.unsqueeze(a, axis=(1,)), b), alpha)
+    return product if beta == 0 else pd.add(times(x, beta), product)
+
+
+@converter("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)")
+def cosine_similarity(node: TorchNode, x: Value, y: Value, dim: int, eps: float) -> Converted:
+    """X y / (|x| |y|) along an axis; no norm counts as less than eps."""
+    x, y = node.pair(x, y)
+    product = pd.multiply(x, y).out
+    axes = (node.axis(dim, tensor_type(product).rank),)
+    least = node.scalar(eps, tensor_type(x).element)
+
+    def unit(value: Value) -> Value:
+        wide = pd.expand(value, shape=tensor_type(product).shape)
+        norm = pd.sqrt(pd.sum(pd.square(wide), axis=axes, keepdim=True))
+        return pd.divide(wide, pd.maximum(norm, least)).out
+
+    return pd.sum(pd.multiply(unit(x), unit(y)), axis=axes)
 
 
 @converter("outer(Tensor self, Tensor vec2)", "ger(Tensor self, Tensor vec2)")

@@ -191,6 +191,22 @@ def var_mean(
     return list(_variance(node, x, dim, correction, keepdim))
 
 
+@converter(f"std_mean.correction{_CORRECTION}")
+def std_mean(
+    node: TorchNode, x: Value, dim: Sequence[int] | None, correction: float | None, keepdim: bool
+) -> Converted:
+    """The deviation and the mean over axes."""
+    variance, mean_ = _variance(node, x, dim, correction, keepdim)
+    return [pd.sqrt(variance), mean_]
+
+
+@converter("aminmax(Tensor self, *, int? dim=None, bool keepdim=False)")
+def aminmax(node: TorchNode, x: Value, dim: int | None, keepdim: bool) -> Converted:
+    """The smallest and the largest element over an axis, or over all."""
+    axes = None if dim is None else (dim,)
+    return [_extreme(node, x, axes, keepdim, build) for build in (pd.min, pd.max)]
+
+
 @converter(f"var.dim{_UNBIASED}", "var(Tensor self, bool unbiased=True)")
 def var_unbiased(
     node: TorchNode, x: Value, dim: Sequence[int] | bool | None = None, unbiased: bool = True, keepdim: bool = False

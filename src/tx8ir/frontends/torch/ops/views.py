@@ -62,6 +62,35 @@ def flatten(node: TorchNode, x: Value, start_dim: int, end_dim: int) -> Converte
     return pd.flatten(x, start_axis=node.axis(start_dim, rank), stop_axis=node.axis(end_dim, rank))
 
 
+@converter("ravel(Tensor(a) self) -> Tensor(a)")
+def ravel(node: TorchNode, x: Value) -> Converted:
+    """All elements as a list."""
+    return pd.reshape(x, shape=(-1,))
+
+
+@converter(*(f"atleast_{rank}d(Tensor self)" for rank in (1, 2, 3)))
+def atleast(node: TorchNode, x: Value) -> Converted:
+    """With axes of extent 1 more, up to as many as the name says."""
+    shape = tensor_type(x).shape
+    match int(node.operator.split("_")[1][0]), len(shape):
+        case 1 | 2 as least, rank if rank < least:
+            return pd.unsqueeze(x, axis=(0,) * (least - rank))
+        case 3, 2:
+            return pd.unsqueeze(x, axis=(2,))
+        case 3, 1:
+            return pd.unsqueeze(x, axis=(0, 2))
+        case 3, 0:
+            return pd.unsqueeze(x, axis=(0, 0, 0))
+        case _:
+            return x
+
+
+@converter("fliplr(Tensor self)", "flipud(Tensor self)")
+def flip_matrix(node: TorchNode, x: Value) -> Converted:
+    """Columns, or rows, backwards."""
+    return flip(node, x, (1 if node.operator.startswith("aten.fliplr") else 0,))
+
+
 @converter("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)")
 def unflatten(node: TorchNode, x: Value, dim: int, sizes: Sequence[Extent]) -> Converted:
     """One axis as several."""
@@ -74,7 +103,9 @@ def _as_extents(shape: Sequence[int]) -> list[Extent]:
     return [Symbolic("an extent", ()) if item == DYNAMIC else item for item in shape]
 
 
-@converter("view_as(Tensor(a) self, Tensor other) -> Tensor(a)")
+@converter(
+    "view_as(Tensor(a) self, Tensor other) -> Tensor(a)", "reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)"
+)
 def view_as(node: TorchNode, x: Value, other: Value) -> Converted:
     """The elements in the shape of another tensor."""
     return reshaped(node, x, _as_extents(tensor_type(other).shape))
@@ -103,13 +134,16 @@ def transpose(node: TorchNode, x: Value, dim0: int, dim1: int) -> Converted:
     return pd.transpose(x, perm=tuple(perm))
 
 
-@converter("t(Tensor(a) self) -> Tensor(a)", "numpy_T(Tensor(a) self) -> Tensor(a)", "mT(Tensor(a) self) -> Tensor(a)")
+@converter(*(f"{name}(Tensor(a) self) -> Tensor(a)" for name in ("t", "numpy_T", "mT", "mH", "adjoint")))
 def t(node: TorchNode, x: Value) -> Converted:
     """A matrix with its axes swapped."""
     rank = tensor_type(x).rank
     axes = tuple(range(rank))
     return pd.transpose(
-        x, perm=(*axes[:-2], *reversed(axes[-2:])) if node.operator.startswith("aten.mT") else axes[::-1]
+        x,
+        perm=(*axes[:-2], *reversed(axes[-2:]))
+        if node.operator.split(".")[1] in ("mT", "mH", "adjoint")
+        else axes[::-1],
     )
 
 
