@@ -141,6 +141,27 @@ def test_every_operation_on_tensors_has_a_case() -> None:
     assert {op.name for op in TENSORS} == set(TENSOR_LINES)
 
 
+def test_elements_that_a_region_gives_stay_the_same() -> None:
+    program = parse("""func.func @main(%x: tensor<2x3xf32>, %f: f32, %n: index) -> (tensor<4x3xf32>, tensor<4x6xf32>) {
+  %0 = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %s = arith.muli %i, %n : index
+    %t = arith.addi %s, %j : index
+    %u = arith.index_cast %t : index to i32
+    %e = arith.sitofp %u : i32 to f32
+    tensor.yield %e : f32
+  } : tensor<4x3xf32>
+  %1 = tensor.pad %x low[1, 0] high[1, 3] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %f : f32
+  } : tensor<2x3xf32> to tensor<4x6xf32>
+  return %0, %1 : tensor<4x3xf32>, tensor<4x6xf32>
+}""")
+    given = {"arg0": np.arange(6, dtype=np.float32).reshape(2, 3), "arg1": np.float32(-2), "arg2": np.int64(10)}
+    assert_preserves("lower-to-pd", program, inputs=given, reduce=False)
+    lowered(program)
+
+
 # --- structured operations -------------------------------------------------------------------------------------------
 
 STRUCTURED = """func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>, %f: f32, %n: index) -> (RESULTS) {

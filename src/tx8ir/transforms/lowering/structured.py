@@ -27,8 +27,9 @@ from tx8ir.core import (
 )
 from tx8ir.core.attrs.builtin_types import tensor_type
 from tx8ir.core.ir.traits import MapsNumbers
-from tx8ir.dialects import arith, linalg, pd, tensor
+from tx8ir.dialects import arith, builtin, linalg, pd, tensor
 from tx8ir.dialects.linalg.structured import IndexOp, IteratorType, StructuredOp, dimension_of
+from tx8ir.dialects.tensor.construction import ByRegionOp
 from tx8ir.rewriting.provenance import derived_location
 
 from .tensors import static_type
@@ -47,14 +48,17 @@ _REDUCTIONS: Final[dict[type[Any], Callable[..., Any]]] = {
 
 
 def expand_structured(root: Operation, by: str) -> None:
-    """Let operations on tensors do what structured operations do.
+    """Let operations on tensors do what structured operations do, and `tensor.generate` and `tensor.pad`.
 
     Raises:
         UnsupportedError: one that cannot be written so, and why.
     """
-    for op in reversed([op for op in root.walk() if isinstance(op, StructuredOp)]):
+    for op in reversed([op for op in root.walk() if isinstance(op, (StructuredOp, ByRegionOp))]):
         with Builder.before(op), at_location(derived_location([op.location], by)):
-            made = _contraction(op) or _convolution(op) or _Grid(op).results()
+            if isinstance(op, ByRegionOp):
+                made = [_by_region(op)]
+            else:
+                made = _contraction(op) or _convolution(op) or _Grid(op, _extents(op)).results()
         op.replace_with(made, by)
 
 
@@ -104,21 +108,104 @@ def _convolution(op: StructuredOp) -> list[Value] | None:
     return [_accumulated(total, pd.conv2d(image, weight, strides=strides, dilations=dilations).out)]
 
 
-class _Grid:
+def _extents(op: StructuredOp) -> tuple[int, ...]:
+    """Of the grid."""
+    extents: dict[int, int] = {}
+    for map, kind in zip(op.maps, _types(op), strict=True):
+        for expression, extent in zip(map.results, kind.shape, strict=True):
+            at = dimension_of(expression)
+            if at is None:
+                raise UnsupportedError(f"{op.name} finds elements by {map}, which is no list of dimensions", op)
+            extents[at] = extent
+    return tuple(extents[n] for n in range(len(op.iterators)))
+
+
+def _by_region(op: ByRegionOp) -> Value:
+    """A tensor whose elements a region gives from their places, or those of another one with such elements around."""
+    kind = static_type(op.results[0])
+    source = static_type(op.source) if isinstance(op, tensor.PadOp) else None
+    if kind is None or (isinstance(op, tensor.PadOp) and (source is None or op.low or op.high)):
+        raise UnsupportedError(f"{op.name} makes a tensor of extents that are not known", op)
+    grid = _Regional(op, kind.shape)
+    block = op.regions[0].block
+    end: Any = block.terminator
+    values: dict[Value, Value] = {a: grid.places(a.index) for a in block.args if a.has_uses}
+    made = grid.computed(end.value, values)
+    if not isinstance(op, tensor.PadOp) or source is None:
+        return made
+    paddings = list(zip(op.static_low, op.static_high, strict=True))
+    inside = np.pad(np.ones(source.shape, np.bool_), paddings)
+    padded = pd.pad(op.source, paddings=tuple(n for pair in paddings for n in pair))
+    return pd.where(builtin.ConstantOp(value=DenseAttr(inside)).results[0], padded, made).out
+
+
+class _Regional:
+    """The region of an operation computed on tensors of the extents of a grid."""
+
+    def __init__(self, op: Operation, shape: tuple[int, ...]) -> None:
+        self.op = op
+        self.shape = shape
+
+    def places(self, dimension: int) -> Value:
+        """The number of each place in a dimension."""
+        numbers = np.broadcast_to(np.indices(self.shape, sparse=True)[dimension], self.shape)
+        made = arith.ConstantOp(value=DenseAttr(np.ascontiguousarray(numbers).astype(np.int64)))
+        return arith.IndexCastOp(made.out, out=tensor_type(self.shape, IndexType())).out
+
+    def computed(self, value: Value, values: dict[Value, Value]) -> Value:
+        """A value of the region for all places of the grid."""
+        work = [value]
+        while work:
+            now = work[-1]
+            if now in values:
+                work.pop()
+                continue
+            op = now.defining_op
+            if op is None or op.parent is not self.op.regions[0].block:
+                if now in self.op.regions[0].block.args:
+                    raise UnsupportedError(f"{self.op.name} uses what it accumulates before it does", self.op)
+                values[now] = self.everywhere(now)
+                continue
+            missing = [v for v in op.operands if v not in values]
+            if missing and not op.has_trait(ConstantLike):
+                work += missing
+                continue
+            values |= zip(op.results, self.cloned(op, values), strict=True)
+        return values[value]
+
+    def everywhere(self, value: Value) -> Value:
+        """A number from outside, at each place."""
+        if static_type(value) is None or (static_type(value) or VTensorType((1,), i64)).rank:
+            raise UnsupportedError(f"{self.op.name} uses a {value.type} from outside", self.op)
+        return tensor.SplatOp(value, (), out=tensor_type(self.shape, value.type)).out
+
+    def cloned(self, op: Operation, values: dict[Value, Value]) -> Sequence[Value]:
+        """An operation of the region on tensors."""
+        if isinstance(op, IndexOp):
+            return [self.places(op.dim)]
+        if op.has_trait(ConstantLike):
+            alone = op.clone()
+            _insert(alone, self.op)
+            return [self.everywhere(alone.results[0])]
+        if not op.has_trait(MapsNumbers) or op.regions:
+            raise UnsupportedError(f"{op.name} in the region of {self.op.name} is computed on numbers only", op)
+        return self.created(op, [values[v] for v in op.operands], [tensor_type(self.shape, r.type) for r in op.results])
+
+    def created(self, like: Operation, operands: Sequence[Value], types: Sequence[Type]) -> Sequence[Value]:
+        """The results of an operation like another one, on tensors."""
+        made: Operation = type(like).create(operands, types, attributes=like.attributes, location=like.location)
+        _insert(made, self.op)
+        return made.results
+
+
+class _Grid(_Regional):
     """A structured operation computed on tensors of the extents of its grid."""
 
-    def __init__(self, op: StructuredOp) -> None:
-        self.op = op
-        self.types = _types(op)
+    op: StructuredOp  # pyright: ignore[reportIncompatibleVariableOverride]  (never assigned another)
+
+    def __init__(self, op: StructuredOp, shape: tuple[int, ...]) -> None:
+        super().__init__(op, shape)
         self.maps = list(op.maps)
-        extents: dict[int, int] = {}
-        for map, kind in zip(self.maps, self.types, strict=True):
-            for expression, extent in zip(map.results, kind.shape, strict=True):
-                at = dimension_of(expression)
-                if at is None:
-                    raise UnsupportedError(f"{op.name} finds elements by {map}, which is no list of dimensions", op)
-                extents[at] = extent
-        self.shape = tuple(extents[n] for n in range(len(op.iterators)))
         self.reduced = [n for n, kind in enumerate(op.iterators) if kind is not IteratorType.PARALLEL]
 
     def results(self) -> list[Value]:
@@ -171,53 +258,6 @@ class _Grid:
             raise UnsupportedError(f"{self.op.name} writes elements by {self.maps[number]}", self.op)
         perm = tuple(kept.index(p) for p in places if p is not None)
         return value if perm == tuple(range(len(perm))) else pd.transpose(value, perm=perm).out
-
-    def computed(self, value: Value, values: dict[Value, Value]) -> Value:
-        """A value of the region for all places of the grid."""
-        work = [value]
-        while work:
-            now = work[-1]
-            if now in values:
-                work.pop()
-                continue
-            op = now.defining_op
-            if op is None or op.parent is not self.op.regions[0].block:
-                if now in self.op.regions[0].block.args:
-                    raise UnsupportedError(f"{self.op.name} uses what it accumulates before it does", self.op)
-                values[now] = self.everywhere(now)
-                continue
-            missing = [v for v in op.operands if v not in values]
-            if missing and not op.has_trait(ConstantLike):
-                work += missing
-                continue
-            values |= zip(op.results, self.cloned(op, values), strict=True)
-        return values[value]
-
-    def everywhere(self, value: Value) -> Value:
-        """A number from outside, at each place."""
-        if static_type(value) is None or (static_type(value) or VTensorType((1,), i64)).rank:
-            raise UnsupportedError(f"{self.op.name} uses a {value.type} from outside", self.op)
-        return tensor.SplatOp(value, (), out=tensor_type(self.shape, value.type)).out
-
-    def cloned(self, op: Operation, values: dict[Value, Value]) -> Sequence[Value]:
-        """An operation of the region on tensors."""
-        if isinstance(op, IndexOp):
-            numbers = np.broadcast_to(np.indices(self.shape, sparse=True)[op.dim], self.shape)
-            made = arith.ConstantOp(value=DenseAttr(np.ascontiguousarray(numbers).astype(np.int64)))
-            return [arith.IndexCastOp(made.out, out=tensor_type(self.shape, IndexType())).out]
-        if op.has_trait(ConstantLike):
-            alone = op.clone()
-            _insert(alone, self.op)
-            return [self.everywhere(alone.results[0])]
-        if not op.has_trait(MapsNumbers) or op.regions:
-            raise UnsupportedError(f"{op.name} in the region of {self.op.name} is computed on numbers only", op)
-        return self.created(op, [values[v] for v in op.operands], [tensor_type(self.shape, r.type) for r in op.results])
-
-    def created(self, like: Operation, operands: Sequence[Value], types: Sequence[Type]) -> Sequence[Value]:
-        """The results of an operation like another one, on tensors."""
-        made: Operation = type(like).create(operands, types, attributes=like.attributes, location=like.location)
-        _insert(made, self.op)
-        return made.results
 
 
 def _insert(op: Operation, before: Operation) -> None:
