@@ -276,6 +276,32 @@ def test_loops_and_switches_stay_the_same(n: int) -> None:
     assert found["result1"] == {0: 20, 1: 10, 3: 30}[n]
 
 
+def test_a_grid_of_rounds_stays_the_same() -> None:
+    program = parse("""func.func @main(%x: tensor<4x3xf32>, %n: index) -> (f32, f32) {
+  %0 = index.constant 0
+  %1 = index.constant 1
+  %3 = index.constant 3
+  %z = arith.constant 1.0 : f32
+  %r:2 = scf.parallel (%i, %j) = (%0, %0) to (%n, %3) step (%1, %1) init (%z, %z) -> (f32, f32) {
+    %e = tensor.extract %x[%i, %j] : tensor<4x3xf32>
+    scf.reduce (%e, %e : f32, f32) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %a, %b : f32
+      scf.reduce.return %s : f32
+    }, {
+    ^bb0(%a: f32, %b: f32):
+      %m = arith.maximumf %a, %b : f32
+      scf.reduce.return %m : f32
+    }
+  }
+  return %r#0, %r#1 : f32, f32
+}""")
+    for n in (0, 1, 4):
+        given = {"arg0": np.arange(12, dtype=np.float32).reshape(4, 3), "arg1": np.int64(n)}
+        assert_preserves("lower-to-pd", program, inputs=given, reduce=False)
+    lowered(program)
+
+
 CHIP = {
     "elementwise": """func.func @main(%x: tensor<4x16xf32>, %y: tensor<4x16xf32>) -> tensor<4x16xf32> {
   %0 = arith.mulf %x, %y : tensor<4x16xf32>

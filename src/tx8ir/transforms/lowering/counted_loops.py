@@ -1,11 +1,22 @@
-"""`scf.for` as `scf.while`, `scf.index_switch` as choices, `scf.execute_region` as what is in it."""
+"""`scf.for` as `scf.while`, `scf.parallel` as loops in one another, `scf.index_switch` as choices."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any, cast
 
-from tx8ir.core import Block, Builder, IntAttr, Operation, Region, ScalarType, Value, at_location
+from tx8ir.core import (
+    Block,
+    Builder,
+    IntAttr,
+    Operation,
+    Region,
+    ScalarType,
+    Terminator,
+    Value,
+    at_location,
+    insert_here,
+)
 from tx8ir.dialects import arith, scf
 from tx8ir.rewriting.provenance import derived_location
 
@@ -15,6 +26,10 @@ _EQUAL = arith.INTEGER_PREDICATES.index("eq")
 
 def expand_loops(root: Operation, by: str) -> None:
     """Let `scf.while` and `scf.if` do what the other operations of `scf` do, inner ones first."""
+    for op in reversed([op for op in root.walk() if isinstance(op, scf.ParallelOp)]):
+        with at_location(derived_location([op.location], by)), Builder.before(op):
+            made = _nested(op, (), op.inits)
+        op.replace_with(made, by)
     for op in reversed([op for op in root.walk() if op.regions]):
         if isinstance(op, scf.ForOp):
             _counted(op, by)
@@ -22,6 +37,34 @@ def expand_loops(root: Operation, by: str) -> None:
             _switch(op, by)
         elif isinstance(op, scf.ExecuteRegionOp):
             op.replace_with(_moved(op.body, op, by), by)
+
+
+def _nested(op: scf.ParallelOp, places: Sequence[Value], carried: Sequence[Value]) -> Sequence[Value]:
+    """Loops over the dimensions that are left, which take the places in row-major order; what they carry in the end."""
+    axis = len(places)
+    if axis < len(op.lower):
+
+        def inside(place: Value, *values: Value) -> Sequence[Value]:
+            return _nested(op, (*places, place), values)
+
+        loop = scf.ForOp.build(op.lower[axis], op.upper[axis], op.step[axis], carried, inside)
+        return loop.results
+    end = op.end()
+    given = _copied(op.body.block, places, end.values) if end is not None else ()
+    reductions = end.regions if end is not None else ()
+    rows = zip(reductions, carried, given, strict=True)
+    return [
+        _copied(body.block, (total, value), cast(Any, body.block.terminator).operands)[0] for body, total, value in rows
+    ]
+
+
+def _copied(block: Block, given: Sequence[Value], wanted: Sequence[Value]) -> list[Value]:
+    """Copy what a block does to the active builder; what some of its values are there."""
+    mapping: dict[Value, Value] = dict(zip(block.args, given, strict=True))
+    for op in block:
+        if not op.has_trait(Terminator):
+            insert_here(op.clone(mapping))
+    return [mapping.get(value, value) for value in wanted]
 
 
 def _counted(op: scf.ForOp, by: str) -> None:

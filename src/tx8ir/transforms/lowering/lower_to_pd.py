@@ -31,10 +31,11 @@ class LowerToPd(Pass):
     """Writes programs of `arith`, `math`, `index`, `tensor`, `linalg` and `scf` as programs of `pd`, `scf` and `func`.
 
     A number becomes a tensor of rank 0, `index` becomes `i64`, a vector a tensor; what a program takes and gives is
-    the same array as before. `scf.for` becomes `scf.while` with a counter, `scf.index_switch` choices. A structured
-    operation (`linalg`) becomes operations on whole tensors: its region is computed for all places of the grid, and
-    what it accumulates is summed along the dimensions that it reduces; `matmul` and `conv_2d_nchw_fchw` become those
-    of `pd`. Elements of a tensor at places that are not known are gathered.
+    the same array as before. `scf.for` and `scf.parallel` become `scf.while` with a counter, `scf.index_switch`
+    choices. A structured operation (`linalg`) becomes operations on whole tensors: its region is computed for all
+    places of the grid, and what it accumulates is summed along the dimensions that it reduces; so is a tensor that a
+    region gives (`tensor.generate`, `tensor.pad`). `matmul` and `conv_2d_nchw_fchw` become those of `pd`. Elements of
+    a tensor at places that are not known are gathered.
 
     Assumes: extents are known where tensors are changed in shape, made, or computed with in `linalg`. Guarantees: no
     operation of those dialects is left but `scf.while` and `scf.if`, or an error names each that has no lowering
