@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from tx8ir.support.lazy_names import lazy_names
+
 from .base import OperationPass, Pass, PassError, all_passes, all_patterns, find_pass, register_pass
-from .bisect import WrongStep, find_wrong_step, same_results
 from .debug_counter import DebugCounter
 from .executor import Instrumentation, NestedPassManager, OnStage, PassRun, StageReport
 from .guarantee import NumericGuarantee
@@ -11,6 +14,13 @@ from .manager import PassManager, PipelineReport, RollbackScope
 from .options import Option, describe_options, option
 from .reproducer import CrashReproducer, Reproducer, read_reproducer
 from .text import all_pipelines, register_pipeline
+
+if TYPE_CHECKING:
+    from .bisect import WrongStep, find_wrong_step, same_results
+else:  # they ask the interpreter, which running passes does not need
+    __getattr__, __dir__ = lazy_names(
+        __name__, dict.fromkeys(("WrongStep", "find_wrong_step", "same_results"), "bisect")
+    )
 
 __all__ = [
     "all_passes",
