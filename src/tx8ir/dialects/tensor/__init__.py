@@ -11,7 +11,7 @@ are not what a type promises. What a tensor holds that `tensor.empty` makes is 0
 from __future__ import annotations
 
 from tx8ir.core import Dialect, ops_of
-from tx8ir.core.text.assembly import DYNAMIC_INDEX
+from tx8ir.core.text.assembly_format import DYNAMIC_INDEX
 
 from . import construction, elements, shapes, slices
 

@@ -19,7 +19,7 @@ from tx8ir.core import (
     VTensorType,
 )
 from tx8ir.core.attrs.builtin_types import element_of, tensor_type
-from tx8ir.core.text.assembly import DYNAMIC_INDEX
+from tx8ir.core.text.assembly_format import DYNAMIC_INDEX
 from tx8ir.dialects.arith.declaration import FoldingOp
 
 Array = NDArray[Any]

@@ -27,7 +27,7 @@ from tx8ir.core import (
     variadic_operand,
 )
 from tx8ir.core.attrs.builtin_types import element_of
-from tx8ir.core.text.assembly import DYNAMIC_INDEX
+from tx8ir.core.text.assembly_format import DYNAMIC_INDEX
 from tx8ir.dialects.samples import Sample
 
 from .declaration import (

@@ -12,7 +12,7 @@ import numpy as np
 
 from tx8ir.core import DYNAMIC, Value, VTensorType, i64
 from tx8ir.core.attrs.builtin_types import array_type
-from tx8ir.core.text.assembly import DYNAMIC_INDEX
+from tx8ir.core.text.assembly_format import DYNAMIC_INDEX
 from tx8ir.dialects import pd, tensor
 from tx8ir.dialects.tensor.declaration import known_index
 
