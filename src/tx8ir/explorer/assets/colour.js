@@ -45,7 +45,8 @@ export class Palette {
     for (const op of source) if (!op.is_constant && !this.kinds.has(op.kind)) this.kinds.set(op.kind, this.kinds.size);
     this.engineOf = source.map((_, s) => busiest(store, s));
     this.cache = new Map();
-    for (const name of ["colour", "theme"]) store.addEventListener(name, () => this.cache.clear());
+    this.ofInstructions = []; // asked for every box of every frame
+    for (const name of ["colour", "theme"]) store.addEventListener(name, () => { this.cache.clear(); this.ofInstructions = []; });
   }
 
   #cached(key, make) {
@@ -75,7 +76,9 @@ export class Palette {
     }
   }
 
-  instruction(i) {
+  instruction(i) { return (this.ofInstructions[i] ??= this.#ofInstruction(i)); }
+
+  #ofInstruction(i) {
     const { engine, group, sources } = this.store.run.instructions[i];
     switch (this.store.colourBy) {
       case "group": return group >= 0 ? this.group(group) : neutral();

@@ -27,6 +27,7 @@ export function timelineView(panel, store, palette) {
   }
   const { start, end, instruction, tiles, cause } = run.events;
   const all = buildRows(store);
+  const criticalEnds = run.critical.map((e) => end[e]); // one after the other
   let top = AXIS + OVERVIEW + PATH;
   let rows = all, layout = [], contentHeight = 0, rowHeight = 12;
   let t0 = 0, scale = 1, scroll = 0; // cycles at the left, pixels per cycle, pixels scrolled
@@ -102,11 +103,14 @@ export function timelineView(panel, store, palette) {
    * pixel: at every zoom something shows, and a frame costs as much as it has pixels. What is selected comes on top.
    */
   let drawn = 0; // in the last frame
+  let filled = ""; // the colour that is set: setting it costs more than a box
+  function fill(c, colour) { if (colour !== filled) c.fillStyle = filled = colour; }
   function drawEvents(c, row, y, from, to, some, colours) {
     const list = row.events;
     c.font = `10.5px ${css("--sans")}`;
     c.textBaseline = "middle";
     c.globalAlpha = some ? 0.28 : 1;
+    filled = "";
     for (let n = firstAfter(row.ends, from); n < list.length && start[list[n]] <= to; n++) {
       const x1 = drawEvent(c, list[n], y, colours, false);
       if (x1 === null) continue;
@@ -135,7 +139,7 @@ export function timelineView(panel, store, palette) {
     const x1 = Math.min(view.width + 2, xOf(end[e]));
     const w = Math.max(lit ? 2 : 1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0));
     drawn += 1;
-    c.fillStyle = palette.instruction(instruction[e]);
+    fill(c, palette.instruction(instruction[e]));
     if (w > 5 && boxH > 7) { c.beginPath(); c.roundRect(x0, boxY, w, boxH, 2); c.fill(); } else c.fillRect(x0, boxY, w, boxH);
     if (outlined && lit) {
       c.strokeStyle = colours.text;
@@ -143,7 +147,7 @@ export function timelineView(panel, store, palette) {
       c.strokeRect(x0, boxY, w, boxH);
     }
     if (w > 26 && boxH >= 9) {
-      c.fillStyle = "oklch(0.2 0.02 260)";
+      fill(c, "oklch(0.2 0.02 260)");
       c.fillText(fitText(c, name(instruction[e]), w - 8), x0 + 4, boxY + boxH / 2 + 0.5);
     }
     return x1 - x0 < 1 ? x1 : null;
@@ -196,12 +200,12 @@ export function timelineView(panel, store, palette) {
     const y = OVERVIEW + AXIS + 3, height = PATH - 7;
     c.fillStyle = colours.panel;
     c.fillRect(0, OVERVIEW + AXIS, view.width, PATH);
-    let ended = 0, lastPixel = -1;
+    let lastPixel = -1;
     c.font = `10.5px ${css("--sans")}`;
-    for (const e of run.critical) {
-      const began = ended;
-      ended = end[e];
-      if (end[e] < from || began > to) continue;
+    for (let n = firstAfter(criticalEnds, from); n < run.critical.length; n++) {
+      const e = run.critical[n];
+      const began = n ? criticalEnds[n - 1] : 0;
+      if (began > to) break;
       const lit = !some || store.selection.instructions.has(instruction[e]);
       c.globalAlpha = lit ? 1 : 0.25;
       if (start[e] > began) {
