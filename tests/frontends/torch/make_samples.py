@@ -183,7 +183,7 @@ class Experts(nn.Module):
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         shares, chosen = torch.topk(torch.softmax(self.gate(x), -1), 2)
         shares = shares / shares.sum(-1, keepdim=True)
-        weights = torch.zeros(x.shape[0], 4).scatter(1, chosen, shares)
+        weights = torch.zeros(x.shape[0], 4, dtype=x.dtype).scatter(1, chosen, shares)
         hidden = F.gelu(x.unsqueeze(0) @ self.up)
         every = hidden @ self.down
         return (every * weights.T.unsqueeze(-1)).sum(0), chosen

@@ -22,6 +22,8 @@ SAMPLES = make_samples.samples()
 UNDEFINED = {"empty_like", "new_empty", "new_empty_strided", "empty", "empty_permuted", "empty_strided"}
 """Operators whose results may be anything."""
 NOT_IN_NUMPY = {"bfloat16"}
+ANY_OF_EQUAL = {"topk"}
+"""Operators that may choose any of equal elements: their places are not compared."""
 
 
 def compare(found: Any, expected: Any) -> None:
@@ -146,5 +148,6 @@ def test_operators_are_right_or_refused(op: Any, dtype: torch.dtype) -> None:
         except TorchImportError:
             continue
         found = evaluate(program, dict(zip(program.inputs, (x.numpy() for x in given), strict=True)))
-        for mine, theirs in zip(found.values(), expected, strict=False):
+        compared = 1 if op.name in ANY_OF_EQUAL else len(expected)
+        for mine, theirs in zip(list(found.values())[:compared], expected[:compared], strict=True):
             compare(mine, theirs)

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from tx8ir.core import Operation, Value, i1
+from tx8ir.core import Operation, Value, i1, i32
 from tx8ir.dialects import pd
 from tx8ir.frontends.torch.node import TorchNode
 from tx8ir.frontends.torch.ops.arithmetic import Operand
@@ -32,7 +32,10 @@ _BITS: Final[dict[str, tuple[Callable[[Value, Value], Operation], Callable[[Valu
 def _register_comparison(name: str, build: Callable[[Value, Value], Operation]) -> None:
     @converter(f"{name}.Tensor(Tensor self, Tensor other)", f"{name}.Scalar(Tensor self, Scalar other)")
     def compare(node: TorchNode, x: Value, y: Operand) -> Converted:
-        return build(*node.pair(x, y))
+        a, b = node.pair(x, y)
+        if tensor_type(a).element is i1:  # truth values are ordered as 0 and 1
+            a, b = node.cast(a, i32), node.cast(b, i32)
+        return build(a, b)
 
     assert compare is not None
 
