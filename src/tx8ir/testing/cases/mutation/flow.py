@@ -7,8 +7,7 @@ the pass under test is about.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
 
 from tx8ir.core import (
     Block,
@@ -26,6 +25,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, cf, func, pd
 
+from .decisions import COMPARISONS, comparison
 from .draft import Draft
 
 _COUNTER = VTensorType((), i32)
@@ -71,8 +71,7 @@ def equal_or_nearly_equal_sides(draft: Draft) -> Sequence[Value]:
 
 def _comparison(draft: Draft, x: Value, y: Value) -> Value:
     """A comparison of scalars of two values; where they have more elements, of all of them."""
-    named = [name for name in _COMPARISONS if name in draft.material.direction.ops]
-    kind = _COMPARISONS[draft.rng.choice(named if named and draft.perhaps(0.8) else list(_COMPARISONS))]
+    kind = COMPARISONS[comparison(draft)]
     with draft.at(draft.block):
         found = kind(x, y).out
         type_ = found.type
@@ -80,16 +79,6 @@ def _comparison(draft: Draft, x: Value, y: Value) -> Value:
         if type_.num_elements == 1 and (not type_.rank or draft.perhaps()):
             return found
         return pd.cast(pd.min(pd.cast(found, dtype=i32)), dtype=i1).out
-
-
-_COMPARISONS: Final[Mapping[str, Callable[[Value, Value], Any]]] = {
-    "pd.equal": pd.equal,
-    "pd.not_equal": pd.not_equal,
-    "pd.less_than": pd.less_than,
-    "pd.less_equal": pd.less_equal,
-    "pd.greater_than": pd.greater_than,
-    "pd.greater_equal": pd.greater_equal,
-}
 
 
 def nested(draft: Draft) -> Sequence[Value]:
@@ -137,10 +126,15 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
     stores = draft.variable(mutable=True) if draft.perhaps(0.2) else None
     forward = rng.choice(("same",) * 5 + ("exchanged", "computed", "dropped"))
     body = rng.choice(
-        ("accumulate", "accumulate", "exchange", "unchanged", "invariant", "one unchanged", "replace", "twins")
-    )
+        (
+            "accumulate", "accumulate", "exchange", "unchanged", "invariant", "one unchanged", "replace", "twins",
+            "of the counter",
+        )
+    )  # fmt: skip
     if body == "twins" and draft.perhaps(0.7):
         y = x
+    elif body == "of the counter":
+        x, y = (draft.input(VTensorType((), element)) for _ in range(2))
     kind = rng.choice((pd.less_than,) * 4 + (pd.less_equal, pd.not_equal))
     if pd.LessEqualOp.name in draft.material.direction.ops and draft.perhaps():
         kind = pd.less_equal
@@ -173,6 +167,9 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
             following = [draft.op(draft.op(x, y), a), b]
         elif body == "one unchanged":
             following = [a, draft.op(b, a)]
+        elif body == "of the counter":
+            made = draft.op(count)
+            following = [made, b] if draft.perhaps() else [draft.op(a, made), made]
         elif body == "twins":  # the same for both, or nearly
             other = draft.number(rng.choice((1.0, 2.0)), _of(x), _shape(x)) if draft.perhaps() else x
             length = len(draft.block)
@@ -338,7 +335,9 @@ def calls(draft: Draft) -> Sequence[Value]:
     rng = draft.rng
     x, y, condition = draft.input(), draft.input(), draft.condition()
     name = draft.variable(mutable=True)
-    effect = rng.choice(("none", "store", "store in a branch", "store in a loop", "call", "write", "return early"))
+    effect = rng.choice(
+        ("none", "store", "store in a branch", "store in a loop", "call", "write", "return early", "exchange")
+    )
 
     def store(value: Value) -> None:
         old = draft.read(name)
@@ -388,6 +387,8 @@ def calls(draft: Draft) -> Sequence[Value]:
                     return [builtin.to_vtensor(own).out]
             elif kind == "return early":
                 return_early(a, b, c)
+            elif kind == "exchange":
+                return rng.sample(args, rng.choice((len(args), len(args), 2)))
             return [draft.op(a, b) if draft.perhaps(0.8) else rng.choice((a, b))]
 
         return body
@@ -408,12 +409,14 @@ def calls(draft: Draft) -> Sequence[Value]:
     def given(c: Value, *values: Value) -> list[Value]:
         """Arguments: these values, in another order, or numbers."""
         chosen = [
-            draft.number(rng.choice((2.0, 2.0, 3.0)), _of(v), _shape(v)) if numbers and draft.perhaps(0.7) else v
-            for v in values
+            draft.number(rng.choice(pool), _of(v), _shape(v)) if numbers and draft.perhaps(0.7) else v for v in values
         ]
         return [*(reversed(chosen) if draft.perhaps(0.2) else chosen), c]
 
     numbers = draft.perhaps(0.35)
+    pool = rng.choice(((2.0, 2.0, 3.0), (2.0, 3.0, 0.0), (0.0, -0.0)))
+    if numbers and draft.perhaps():
+        condition = draft.number(1.0, i1)
     results = draft.call(first, given(condition, x, y))
     if draft.perhaps(0.6) or second is not first:
         results += draft.call(second, given(condition, x, y))
@@ -422,6 +425,44 @@ def calls(draft: Draft) -> Sequence[Value]:
         results += draft.call(caller, [x, y, condition])
     used = results if draft.perhaps(0.6) else results[1:]
     return [*used, draft.read(name)] if draft.perhaps(0.8) else used or [x]
+
+
+def calls_in_a_loop(draft: Draft) -> Sequence[Value]:
+    """A loop that calls a function, with what is carried or with values from outside; both may use one variable."""
+    rng = draft.rng
+    x, y = draft.input(), draft.input()
+    name = draft.variable(mutable=True)
+    reads, writes = draft.perhaps(0.6), draft.perhaps(0.15)
+    stored = draft.perhaps(0.6)
+
+    def compute(args: Sequence[Value]) -> Sequence[Value]:
+        a, b = args
+        made = draft.op(a, draft.read(name)) if reads else draft.op(a, b)
+        if writes:
+            draft.store(name, made)
+        return [draft.op(made, b) if draft.perhaps(0.3) else made]
+
+    called = draft.function([x.type, y.type], compute)
+
+    def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        bound = draft.number(rng.choice((0, 1, 2, 3)))
+        with draft.at(draft.block):
+            return pd.less_than(args[0], bound).out, args
+
+    def after(args: Sequence[Value]) -> Sequence[Value]:
+        count, a = args
+        if stored and draft.perhaps(0.3):
+            draft.store(name, draft.op(a, x))
+        given = [x, y] if draft.perhaps(0.6) else [a, y]
+        made = draft.call(called, given)[0]
+        following = draft.op(a, made) if draft.perhaps(0.7) else made
+        if stored:
+            draft.store(name, rng.choice((a, made, following)))
+        one = draft.number(1)
+        with draft.at(draft.block):
+            return [pd.add(count, one).out, following]
+
+    return [draft.loop([draft.number(0), x], before, after)[1], draft.read(name)]
 
 
 def _of(value: Value) -> ScalarType:

@@ -32,7 +32,7 @@ from . import control
 from .fitted import spellings
 from .fitting import Material, attribute_values, siblings
 from .mutate import FAULTS
-from .operations import set_kind, set_operands, through_storage, write
+from .operations import alike, set_kind, set_operands, through_storage, write
 from .programs import equal_extents
 from .values import add_input, add_results, entry, is_tensor, number, operations, telling_numbers, variable
 
@@ -139,11 +139,17 @@ def _of_operands(op: Operation, place: int) -> Iterator[Edit]:
 
 
 def _of_kinds(op: Operation, place: int, material: Material) -> Iterator[Edit]:
-    """Each other operation that the pass names, on the same operands."""
+    """Each other operation that the pass names, on the same operands.
+
+    One that the pass does not name may stand for any: each in its place, and in that of all that are equal to it.
+    """
     if isinstance(op, Op) and not op.regions and op.operands and op.results:
+        named = op.name in material.direction.ops
         for name in siblings(op.name):
-            if name in material.direction.ops:
-                yield lambda p, name=name: set_kind(_at(p, place), name, random.Random(place))
+            if not named:
+                yield lambda p, name=name: set_kind(alike(p, _at(p, place)), name, random.Random(place))
+            elif name in material.direction.ops:
+                yield lambda p, name=name: set_kind([_at(p, place)], name, random.Random(place))
 
 
 def control_edit(program: Program, number: int, material: Material) -> bool:

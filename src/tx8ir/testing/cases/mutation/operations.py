@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import attrs
@@ -176,30 +176,45 @@ def change_numbers(program: Program, rng: random.Random, material: Material) -> 
 
 
 def other_kind(program: Program, rng: random.Random, material: Material) -> bool:
-    """An operation that becomes another one on the same operands: mostly one that the pass names, too."""
+    """An operation that becomes another one on the same operands: mostly one that the pass names, too.
+
+    Operations that are equal but for their operands may stay so.
+    """
     op = _some(program, rng, material)
     if not isinstance(op, Op) or op.regions or not op.operands or not op.results:
         return False
     near = siblings(op.name)
     named = [name for name in near if name in material.direction.ops]
     names = named if named and rng.random() < 0.8 else near
-    return bool(names) and set_kind(op, rng.choice(names), rng)
+    return bool(names) and set_kind(alike(program, op) if rng.random() < 0.5 else [op], rng.choice(names), rng)
 
 
-def set_kind(op: Op, name: str, rng: random.Random) -> bool:
-    """Another operation in the place of one; attributes that it has, too, stay as they are."""
-    choices = [s for s in samples(name) if len(s.types) == len(op.operands)]
+def set_kind(ops: Sequence[Op], name: str, rng: random.Random) -> bool:
+    """Another operation in the place of some that are equal but for operands; attributes that it has, too, stay."""
+    choices = [s for s in samples(name) if len(s.types) == len(ops[0].operands)]
     if not choices:
         return False
     sample = rng.choice(choices)
-    kept = {f.name: getattr(op, f.name) for f in op.definition.attributes if f.name in sample.attributes}
-    sample = attrs.evolve(sample.with_types([v.type for v in op.operands]), attributes={**sample.attributes, **kept})
-    with Builder.before(op):
-        made = sample.build(op.operands)
-    for old, new in zip(op.results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase(by="mutate")
+    for op in ops:
+        kept = {f.name: getattr(op, f.name) for f in op.definition.attributes if f.name in sample.attributes}
+        fit = attrs.evolve(sample.with_types([v.type for v in op.operands]), attributes={**sample.attributes, **kept})
+        with Builder.before(op):
+            made = fit.build(op.operands)
+        for old, new in zip(op.results, made.results, strict=True):
+            old.replace_all_uses_with(new)
+        op.erase(by="mutate")
     return True
+
+
+def alike(program: Program, op: Op) -> list[Op]:
+    """The operations that are equal to one but for their operands, itself among them."""
+    types = [v.type for v in op.operands]
+    return [
+        other
+        for other in operations(program)
+        if isinstance(other, Op) and other.name == op.name and other.attributes == op.attributes
+        and [v.type for v in other.operands] == types
+    ]  # fmt: skip
 
 
 # --- operands ------------------------------------------------------------------------------------------------------

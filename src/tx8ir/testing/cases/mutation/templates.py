@@ -1,6 +1,7 @@
 """Programs with control flow, storage and variables, in the shapes that passes over them look for.
 
 - `flow`: branches, loops, blocks, calls
+- `decisions`: branches that ask again what was asked before
 - `accesses`: reads and writes at any nesting
 - `constants`: operations on constants
 - `collections`: lists and dictionaries; inputs and results by name
@@ -15,7 +16,7 @@ from typing import Final, TypeAlias
 from tx8ir.core import Block, FunctionType, Program, Value, detached
 from tx8ir.dialects import func
 
-from . import flow
+from . import decisions, flow
 from .accesses import accesses
 from .collections import lists_and_dictionaries, named_inputs_and_results
 from .constants import constant_expressions
@@ -32,12 +33,15 @@ Template: TypeAlias = Callable[[Draft], Sequence[Value]]
 _TEMPLATES: Final[tuple[tuple[Template, frozenset[str]], ...]] = (
     (flow.equal_or_nearly_equal_sides, frozenset({"scf.if", "scf.yield"})),
     (flow.nested, frozenset({"scf.if"})),
+    (decisions.asked_again, frozenset({"scf.if"})),
     (flow.counted_loop, frozenset({"scf.while", "scf.condition"})),
     (flow.idle_or_odd_loop, frozenset({"scf.while", "scf.condition"})),
     (flow.diamond_of_blocks, frozenset({"cf.cond_br", "cf.br"})),
+    (decisions.decision_passed_on, frozenset({"cf.cond_br", "cf.br"})),
     (flow.chain_of_blocks, frozenset({"cf.br"})),
     (flow.loop_of_blocks, frozenset({"cf.br", "cf.cond_br"})),
     (flow.calls, frozenset({"func.call", "func.func"})),
+    (flow.calls_in_a_loop, frozenset({"func.call"})),
     (constant_expressions, frozenset({"builtin.constant", "pd.full"})),
     (accesses, frozenset({"scf.if", "scf.while", "func.call"})),
     (lists_and_dictionaries, frozenset(f"builtin.{n}" for n in ("combine", "slice", "split", "make_dict", "get_item"))),
