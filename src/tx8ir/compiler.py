@@ -24,6 +24,7 @@ from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 Dtype = Literal["f32", "bf16", "f16"]
 GraphPasses = Literal["full", "required"]
 Grouping = Literal["fused", "single"]
+Loops = Literal["large", "all", "none"]
 OnOff = Literal["on", "off"]
 
 DTYPES: Final = (f32, bf16, f16)
@@ -46,6 +47,9 @@ class CompileOptions:
         the backend takes.
     opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
         SPM; "single" leaves one operation per group.
+    opt_loops: which groups become loop nests (`schedule-groups`): "large" ones and those that have no tiling, or "all",
+        which makes faster programs and takes seconds longer. "none": all are time steps of a tiling, one after the
+        other, whose values `tx8ir.testing.Inspector` and `first_divergence` can follow; not every group has one.
     opt_ddr: "on" lets variables in DDR that are not live together share bytes; "off" gives each bytes of its own, so
         that a run leaves all of them in memory to be looked at.
     """
@@ -53,6 +57,7 @@ class CompileOptions:
     dtype: Dtype | None = attrs.field(default=None, converter=_dtype)
     opt_graph: GraphPasses = attrs.field(default="full", validator=attrs.validators.in_(("full", "required")))
     opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
+    opt_loops: Loops = attrs.field(default="large", validator=attrs.validators.in_(("large", "all", "none")))
     opt_ddr: OnOff = attrs.field(default="on", validator=attrs.validators.in_(("on", "off")))
 
 
@@ -103,6 +108,8 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
         left_out |= set(PREPARATION) - REQUIRED
     if options.opt_group == "single":
         left_out.add("group-fuse")
+    if options.opt_loops == "none":
+        left_out.add("schedule-groups")
     stages = [stage for stage in stages if stage not in left_out]
     texts: list[str] = []
     for name in stages:
@@ -110,6 +117,10 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
         taken = [OPTIONS[name]] if name in OPTIONS else []
         if name == "allocate-ddr" and options.opt_ddr == "off":
             taken.append("reuse=false")
+        if name == "group-fuse" and options.opt_loops != "large":
+            taken.append(f"loops={options.opt_loops}")
+        if name == "schedule-groups" and options.opt_loops == "all":
+            taken.append("every=true")
         if options.dtype is not None and kind is not None and "dtype" in attrs.fields_dict(kind):
             taken.append(f"dtype={options.dtype}")
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)

@@ -153,7 +153,10 @@ def test_options_of_the_compiler(run: Run, model: Path) -> None:
     assert after.exit_code == 0
     result = run("run", model, "--time-only", "--opt", "ddr=perhaps")
     assert result.exit_code == 2
-    assert "--opt ddr=perhaps: expected one of graph=full|required, group=fused|single, ddr=on|off" in result.stderr
+    assert (
+        "--opt ddr=perhaps: expected one of graph=full|required, group=fused|single, loops=large|all|none, ddr=on|off"
+        in result.stderr
+    )
 
 
 # --- compile, print, opt

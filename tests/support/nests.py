@@ -37,22 +37,19 @@ def product(m: int, k: int, n: int, element: ScalarType = bf16, *, activated: bo
     return _program(build, {name: VTensorType(shape, element) for name, shape in shapes.items()}, {})
 
 
+def of(build: Callable[[Value], Value], shape: tuple[int, ...], element: ScalarType = f32) -> Program:
+    """What `build` makes of one input."""
+    return _program(build, {"x": VTensorType(shape, element)}, {})
+
+
 def softmax(shape: tuple[int, ...], element: ScalarType = f32) -> Program:
     """Softmax of the last axis."""
-
-    def build(x: Value) -> Value:
-        return pd.softmax(x).out
-
-    return _program(build, {"x": VTensorType(shape, element)}, {})
+    return of(lambda x: pd.softmax(x).out, shape, element)
 
 
 def reshaped() -> Program:
     """A matrix in another shape, which is an alias."""
-
-    def build(x: Value) -> Value:
-        return pd.reshape(x, shape=(8, 32)).out
-
-    return _program(build, {"x": VTensorType((16, 16), f32)}, {})
+    return of(lambda x: pd.reshape(x, shape=(8, 32)).out, (16, 16))
 
 
 def taken() -> Program:

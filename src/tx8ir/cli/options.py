@@ -54,7 +54,7 @@ Opt = Annotated[
     typer.Option(
         "--opt",
         metavar="NAME=VALUE",
-        help="how to compile, repeatable: graph=full|required, group=fused|single, ddr=on|off",
+        help="how to compile, repeatable: graph=full|required, group=fused|single, loops=large|all|none, ddr=on|off",
         autocompletion=completion.compile_options,
     ),
 ]

@@ -16,8 +16,9 @@ from tx8ir.backend.graph import CompileError, region_tiles, schedule_of
 from tx8ir.backend.nest.schedule_groups import ScheduleGroups
 from tx8ir.backend.nest.solutions import Solutions
 from tx8ir.backend.schedule.annotations import read_spm_bytes
+from tx8ir.backend.schedule.problem import problem_key
 from tx8ir.backend.search.estimate import Candidate as PricedTiling
-from tx8ir.backend.search.problem import SearchMemory, problem_key
+from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.backend.search.shard_and_split import ShardAndSplit
 from tx8ir.core import Operation, Program
 from tx8ir.dialects import tx8, tx8be

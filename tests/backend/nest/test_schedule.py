@@ -11,7 +11,7 @@ from tx8ir.backend.graph import CompileError, schedule_of
 from tx8ir.backend.nest.body import refusal
 from tx8ir.backend.nest.choice import Choice
 from tx8ir.backend.nest.schedule import read_schedule
-from tx8ir.compiler import lower
+from tx8ir.compiler import CompileOptions, lower
 from tx8ir.core import Program, VerifyError, f32, parse
 from tx8ir.interpreter import evaluate
 from tx8ir.testing import check
@@ -92,9 +92,22 @@ def test_the_compiler_schedules_large_groups() -> None:
     assert schedule_of(group) is not None
 
 
-def test_small_groups_that_have_a_tiling_keep_it() -> None:
-    (group,) = nests.groups(lower(nests.product(64, 64, 64), through="schedule-groups"))
-    assert schedule_of(group) is None
+def test_small_groups_have_loops_where_all_have() -> None:
+    program = nests.product(64, 64, 64)
+    for loops in ("large", "none"):
+        (group,) = nests.groups(lower(program, CompileOptions(opt_loops=loops), through="shard-and-split"))
+        assert schedule_of(group) is None
+    (group,) = nests.groups(lower(program, CompileOptions(opt_loops="all"), through="schedule-groups"))
+    assert schedule_of(group) is not None
+
+
+def test_constants_of_loop_nests_are_fetched_before_the_barrier() -> None:
+    program = nests.residual(1, 9, 16, 32)
+    options = CompileOptions(opt_loops="all", opt_group="single")
+    assert check(program, options=options).passed
+    names = [op.name for op in tx8ir.compile(program, options=options).program.module.walk()]
+    first = names.index("tx8.barrier")
+    assert "tx8.rdma" in names[names.index("tx8.wdma") : first]
 
 
 def test_what_is_not_covered_says_why() -> None:

@@ -26,7 +26,8 @@ module {
 }
 """
 
-OPTIONS = CompileOptions(opt_group="single")
+OPTIONS = CompileOptions(opt_group="single", opt_loops="none")
+FUSED = CompileOptions(opt_loops="none")
 X = np.linspace(-1, 1, 512, dtype=np.float32).reshape(8, 64)
 INPUTS = {"x": X, "y": np.full((8, 64), 0.25, np.float32)}
 
@@ -46,7 +47,7 @@ def test_every_value_of_a_network_agrees(dtype: str, tolerance: float) -> None:
     """Values in fused groups too, some of which come from operations of one kind and one name."""
     folder = Path(__file__).parents[2] / "data" / "models" / "gpt2"
     source = onnx.load(folder / "model.onnx")
-    options = CompileOptions(dtype=dtype)  # type: ignore[arg-type]
+    options = CompileOptions(dtype=dtype, opt_loops="none")  # type: ignore[arg-type]
     lowered, machine = lower(source, options, through="allocate-ddr"), tx8ir.compile(source, options=options).program
     ids = np.load(folder / "data.npz")["in_input_ids"].astype(np.int32)
     assert first_divergence(lowered, machine, {"input_ids": ids}, tolerance=tolerance) is None
@@ -77,7 +78,7 @@ def test_the_first_wrong_value_is_named_with_its_instruction(programs: tuple[Pro
 def test_inside_of_a_fused_group_too() -> None:
     """All three operations are one group: the relu's result never leaves the scratch-pads."""
     source = tx8ir.parse(NETWORK)
-    lowered, machine = lower(source, through="allocate-ddr"), tx8ir.compile(source).program
+    lowered, machine = lower(source, FUSED, through="allocate-ddr"), tx8ir.compile(source, options=FUSED).program
     assert first_divergence(lowered, machine, INPUTS) is None
     relu = next(op for op in machine.module.walk() if isinstance(op, tx8.UnaryOp) and op.function == "relu")
     relu.set_attribute("function", as_attribute("abs"))

@@ -52,7 +52,7 @@ class GenerateTx8(Pass):
                 if not isinstance(group, tx8be.GroupOp) or group.group_tag == 2:
                     continue
                 code = NestCode(group) if schedule_of(group) is not None else GroupCode(group, transfers)
-                made = code.emit_constants() if isinstance(code, GroupCode) else 0
+                made = code.emit_constants()
                 if pending:
                     tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=str(tx8.Source(group.group_id)))
                 tiles.update(region_tiles(group, target))

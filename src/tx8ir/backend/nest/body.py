@@ -65,6 +65,8 @@ def _is_folded(op: tx8be.ChannelNormOp) -> bool:
 
 def _can_all_be_blocked(group: tx8be.GroupOp) -> bool:
     for op in group.body.block:
+        if isinstance(op, tx8be.ChannelNormOp) and not _is_matrix(op):
+            return False
         if isinstance(op, (tx8be.LoadVarOp, tx8be.StoreVarOp)):
             if _is_matrix(op) and not mem_layout_of(op.operands[0]).is_blocked and not _has_no_padding(op.y):
                 return False

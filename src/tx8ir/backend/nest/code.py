@@ -7,6 +7,7 @@ first trip; that other trips do the same, but for where it lies, is checked in t
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import TypeAlias, TypeVar
 
 import attrs
@@ -58,7 +59,9 @@ class _Place:
 
 
 class NestCode:
-    """The instructions of one scheduled group, built at the current insertion point by `emit`.
+    """The instructions of one scheduled group, built at the current insertion point.
+
+    `emit_constants` comes first and `emit` after it; what they give is the number of instructions.
 
     Raises:
         CompileError: the schedule does not fit the group, or a repeat has trips that differ in more than addresses.
@@ -72,21 +75,44 @@ class NestCode:
         self.kernels = Kernels(self.body)
         self.tiles = {tile: self.body.tile_at(*tile) for tile in self.nest.parts}
 
+    def emit_constants(self) -> int:
+        """The first loads of constants into each of their buffers. They depend on no other group."""
+        early = sorted(self._early.items(), key=lambda item: item[0][1].role == "wait")
+        return sum(self._slot(value, _Place(slot, ())) for (value, slot), _ in early)
+
     def emit(self) -> int:
-        """Build all instructions; returns how many."""
+        """Everything else."""
         return self._nodes(list(self.scheduled.schedule.body.block), ())
 
+    @cached_property
+    def _early(self) -> dict[tuple[Value, SlotAttr], Turn]:
+        """What `emit_constants` does, in order: all that stands before the repeats, messages with their waits."""
+        found: dict[tuple[Value, SlotAttr], Turn] = {}
+        for op in self.scheduled.schedule.body.block:
+            if not isinstance(op, tx8be.StepOp):
+                break
+            for value, slot in zip(op.ops, op.entries, strict=True):
+                if isinstance(value.defining_op, tx8be.LoadConstOp):
+                    number = self.body.number[value]
+                    turn = self._turn(number, _Place(slot, ()))
+                    if turn.first < self.scheduled.counts[number]:
+                        found[value, slot] = turn
+        awaited = {(value, turn) for (value, slot), turn in found.items() if slot.role == "wait"}
+        return {key: turn for key, turn in found.items() if not key[1].along or (key[0], turn) in awaited}
+
     def _nodes(self, ops: Sequence[Operation], times: tuple[int, ...]) -> int:
-        made = 0
+        made, repeats = 0, bool(times)
         for op in ops:
             if isinstance(op, tx8be.RepeatOp):
+                repeats = True
                 with at_location(op.location):
                     loop = tx8.LoopOp(count=op.times, tiles=tuple(sorted(self.tiles.values())))
                 with Builder.at_end(loop.body.block):
                     made += self._nodes(list(op.body.block), (*times, op.times))
             elif isinstance(op, tx8be.StepOp):
                 for value, slot in zip(op.ops, op.entries, strict=True):
-                    made += self._slot(value, _Place(slot, times))
+                    if repeats or (value, slot) not in self._early:
+                        made += self._slot(value, _Place(slot, times))
         return made
 
     def _slot(self, value: Value, place: _Place) -> int:
@@ -101,7 +127,7 @@ class NestCode:
             "merge": self._merge,
             "compute": self._compute,
         }
-        source = tx8.Source(self.group.group_id, op.name)
+        source = tx8.Source(self.group.group_id, op.name.removeprefix("tx8be."), op.location.name or None)
         return emit_streams(emit[place.slot.role](op, place), source, op.location, len(place.times))
 
     # -- slices and addresses -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
-from tx8ir.passes import Pass, register_pass
+from tx8ir.passes import Pass, option, register_pass
 
 __all__ = ["ScheduleGroups"]
 
@@ -29,21 +29,24 @@ __all__ = ["ScheduleGroups"]
 class ScheduleGroups(Pass):
     """Gives groups a `tx8be.schedule`: strategy, buffers, who loads what tiles share, and the order of all work.
 
-    It takes the groups that `backend.nest.covers` says, where they are large or `shard-and-split` has no tiling for
-    them. Layout changes at their borders become part of the transfers. Equal groups are searched once.
+    Of the groups that `backend.nest.covers` says it takes those that are large or for which `shard-and-split` has no
+    tiling, or `every` one; those for which no strategy is found stay as they are. Layout changes at their borders
+    become part of the transfers. Equal groups are searched once. They take the low and the high end of SPM in turn, as
+    in `allocate-spm`, so that a group's constants can load while the one before computes.
 
-    Assumes: loads and stores are in place. Cost: seconds for each distinct group. Groups for which no strategy is found
-    stay as they are.
+    Assumes: loads and stores are in place. Cost: a tenth of a second for each distinct group, seconds for large ones.
     """
 
     name: ClassVar[str] = "schedule-groups"
     preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
+    every: bool = option(False, "whether small groups that have a tiling become loop nests too")
 
     def run(self, program: Program) -> None:
         solutions = self.analyses.get(Solutions, program)
-        for group in list(backend_ops(program)):
-            if isinstance(group, tx8be.GroupOp) and covers(group) and self._is_for_here(program, group):
-                self._schedule(group, solutions)
+        groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp) and op.group_tag != 2]
+        for number, group in enumerate(groups):
+            if covers(group) and (self.every or self._is_for_here(program, group)):
+                self._schedule(group, solutions, high=number % 2 == 1)
 
     def _is_for_here(self, program: Program, group: tx8be.GroupOp) -> bool:
         memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
@@ -56,7 +59,7 @@ class ScheduleGroups(Pass):
             return True
         return False
 
-    def _schedule(self, group: tx8be.GroupOp, solutions: Solutions) -> None:
+    def _schedule(self, group: tx8be.GroupOp, solutions: Solutions, high: bool) -> None:
         solution = solutions.of(group)
         if solution is None:
             self.count("without a strategy")
@@ -64,6 +67,9 @@ class ScheduleGroups(Pass):
         fold_relayouts(group, self.name)
         body = NestBody.of(group, solutions.target)
         plan = Plan.of(body, solution.choice)
-        write_schedule(plan, plan_spm(plan, Kernels(body)))
+        spm = plan_spm(plan, Kernels(body))
+        if high:
+            spm = spm.moved(solutions.target.spm_allocatable_bytes - spm.size)
+        write_schedule(plan, spm)
         self.count("scheduled")
         self.count("priced", solution.priced)

@@ -30,14 +30,16 @@ from tx8ir.target.chip import Engine
 
 __all__ = ["Found", "find_plan", "floor_cycles", "is_large", "sharings", "strategies"]
 
-PATIENCE = 24
+PATIENCE = 12
 """Strategies that are priced without finding a better one before the search ends."""
 HOPELESS = 1.3
 """A strategy whose first price is so many times the best one is left."""
 SLACK = 1.1
 """By how much an estimate may be above the best price: sharing and overlap may save what it counts."""
 SHORTEST = 500
-"""Cycles that a step takes at least, about: the start-up of a transfer."""
+"""Cycles that a step takes at least, about: the start-up of a transfer. No more steps than that are worth a look."""
+FEW = 16.0
+"""Steps that are tried where all of those fail."""
 KEPT = 16
 """Choices that are remembered besides the best, for who wants to see what the search tried."""
 BUFFERS = ((2, 2), (3, 2), (4, 2), (2, 1), (4, 1), (1, 1))
@@ -91,12 +93,19 @@ class _Search:
         self.pricer = Pricer(body)
         self.summed = self._summed()
         self.windows = self._windows()
-        self.most_steps: float = max(4.0, floor_cycles(body) / SHORTEST)
+        self.most_steps: float = max(1.0, floor_cycles(body) / SHORTEST)
         self.priced = 0
         self.tried: list[tuple[int, Choice]] = []
         self._work: dict[tuple[int, Box], tuple[float, float]] = {}
 
     def run(self) -> Found | None:
+        found = self._cheapest()
+        if found is None and self.most_steps < FEW:  # what no instruction takes at a time, however small it is
+            self.most_steps = FEW
+            found = self._cheapest()
+        return found
+
+    def _cheapest(self) -> Found | None:
         estimates = sorted(self._estimates(), key=lambda estimate: estimate.cycles)
         best: Found | None = None
         since = 0
@@ -399,8 +408,10 @@ the loops save less than the search takes."""
 
 
 def is_large(body: NestBody) -> bool:
-    """Whether a group takes so long that a strategy is worth the search."""
-    return floor_cycles(body) >= WORTH
+    """Whether a group takes so long that a strategy is worth the search, or combines more than an instruction takes."""
+    most = body.target.ne.channels[1]
+    longest = (d.axes[axis].extent for d in body.space.declarations for axis in d.combined)
+    return floor_cycles(body) >= WORTH or max(longest, default=0) > most
 
 
 def floor_cycles(body: NestBody) -> float:

@@ -10,7 +10,7 @@ from tx8ir.backend.graph import region_tiles
 from tx8ir.backend.nest.body import NestBody, fold_relayouts
 from tx8ir.backend.nest.choice import Choice
 from tx8ir.backend.nest.search import find_plan
-from tx8ir.backend.search.problem import problem_key
+from tx8ir.backend.schedule.problem import problem_key
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 

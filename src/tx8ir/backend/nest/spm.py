@@ -37,6 +37,15 @@ class SpmPlan:
     scratch: tuple[int, ...]
     size: int
 
+    def moved(self, distance: int) -> SpmPlan:
+        """The plan with all addresses raised by `distance` bytes."""
+        return SpmPlan(
+            tuple((address + distance, spacing) for address, spacing in self.values),
+            tuple(address + distance if address else 0 for address in self.states),
+            tuple(address + distance if address else 0 for address in self.scratch),
+            self.size,
+        )
+
 
 class Allocator(Protocol):
     """Offsets for buffers; raises `MemoryPlanError` where they do not fit a capacity."""

@@ -14,6 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupFuse", "ShardAndSplit", "find_tiling", "shardings"]
 
-# `group-fuse` asks the search of `nest` for prices, which asks `problem` here: the passes are above both.
+# `group-fuse` asks `nest` for prices, whose pass keeps the memory of `problem` here: the passes are above both.
 if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
     __getattr__, __dir__ = lazy_names(__name__, {"GroupFuse": "group_fuse", "ShardAndSplit": "shard_and_split"})

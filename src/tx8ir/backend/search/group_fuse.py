@@ -17,7 +17,7 @@ from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Block, Builder, Program, Region, Value, at_location
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8, tx8be
-from tx8ir.passes import Pass, register_pass
+from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target import cost
 from tx8ir.target.chip import Target
 
@@ -31,7 +31,8 @@ class GroupFuse(Pass):
 
     A merged group keeps what lay between the two in SPM: it saves a store, a load and a barrier, and pays by what tiles
     compute twice where windows overlap, and by cuts that one of its ops does not allow. Groups are visited in order,
-    so a chain grows from its first op. The estimate is that of `shard-and-split`; equal groups are priced once.
+    so a chain grows from its first op. The estimate is that of `shard-and-split`, or of `schedule-groups` for what
+    becomes a loop nest; equal groups are priced once.
 
     Assumes: `group-load-store` and `group-mapping` ran. Guarantees: every group still stores one result.
     Cost: one search per distinct group and per distinct merged pair.
@@ -39,20 +40,25 @@ class GroupFuse(Pass):
 
     name: ClassVar[str] = "group-fuse"
     preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
+    loops: str = option(
+        "large",
+        "which groups become loop nests: large ones and those without a tiling, all, or none",
+        validator=attrs.validators.in_(("large", "all", "none")),
+    )
 
     def run(self, program: Program) -> None:
         target = tx8.target_of(program)
         memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
-        prices = _Prices(target, memory, transfers, self.analyses.get(Solutions, program))
+        solutions = None if self.loops == "none" else self.analyses.get(Solutions, program)
+        prices = _Prices(target, memory, transfers, solutions, every=self.loops == "all")
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         for position, group in enumerate(groups):
             reader = _only_reader(group)
             if reader is None:
                 continue
             merged = merge(group, reader)
-            if _is_free(group, reader, merged, target) or prices.of(merged) < prices.of(group) + prices.of(
-                reader
-            ) + cost.barrier(target):
+            is_free = self.loops != "none" and _is_free(group, reader, merged, target)
+            if is_free or prices.of(merged) < prices.of(group) + prices.of(reader) + cost.barrier(target):
                 groups[groups.index(reader, position)] = merged
                 _replace(group, reader, merged, self.name)
                 self.count("merged")
@@ -77,16 +83,24 @@ class _Prices:
     target: Target
     memory: SearchMemory
     transfers: Transfers
-    solutions: Solutions
+    solutions: Solutions | None
+    """None: groups have tilings alone."""
+    every: bool
 
     def of(self, group: tx8be.GroupOp) -> float:
-        """Estimated cycles of the best tiling of `group`, or where it has none of its best strategy; else infinite."""
+        """Estimated cycles of `group` in the way that it will be compiled; infinite where there is none."""
+        covered = self.solutions is not None and covers(group)
+        if covered and (self.every or is_large(NestBody.of(group, self.target))):
+            return self._strategy(group)
         try:
             body = GroupBody.of(group, self.target, self.transfers)
             return self.memory.best_tiling(body, len(region_tiles(group, self.target))).cycles
         except CompileError:
-            solution = self.solutions.of(group) if covers(group) else None
-            return math.inf if solution is None else solution.cycles
+            return self._strategy(group) if covered else math.inf
+
+    def _strategy(self, group: tx8be.GroupOp) -> float:
+        solution = None if self.solutions is None else self.solutions.of(group)
+        return math.inf if solution is None else solution.cycles
 
 
 def _only_reader(group: tx8be.GroupOp) -> tx8be.GroupOp | None:

@@ -10,9 +10,10 @@ import attrs
 from tx8ir.backend.graph import CompileError, backend_ops, region_tiles, schedule_of
 from tx8ir.backend.schedule.annotations import read_given_sharding, write_tiling
 from tx8ir.backend.schedule.body import GroupBody
+from tx8ir.backend.schedule.problem import problem_key
 from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.backend.search.estimate import Candidate
-from tx8ir.backend.search.problem import SearchMemory, problem_key
+from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass

@@ -76,7 +76,7 @@ def first_divergence(
 
     Args:
         lowered: the graph after the stage `allocate-ddr` (`tx8ir.compiler.lower`), which says where values lie; the
-            interpreter evaluates it.
+            interpreter evaluates it. Compiled with `opt_loops="none"`.
         machine: the instructions generated from it.
         inputs: in the types of `lowered`.
         target: the chip; by default the one that `machine` names.

@@ -88,7 +88,7 @@ class Inspector:
     """A debugger that knows the values of the graph.
 
     Args:
-        lowered: the graph after the stage `allocate-ddr`, which says where values lie.
+        lowered: the graph after the stage `allocate-ddr`, which says where values lie; with `opt_loops="none"`.
         machine: the instructions generated from it.
         inputs: one array for each input, in the types of `lowered`.
         target: the chip; by default the one that `machine` names.
@@ -118,11 +118,12 @@ class Inspector:
         options: CompileOptions = CompileOptions(),
         target: Target | None = None,
     ) -> Inspector:
-        """Compile a program, and stand before its first instruction.
+        """Compile a program, its groups as time steps (`CompileOptions.opt_loops`), and stand before its first
+        instruction.
 
         Raises what `tx8ir.compile` and `tx8ir.sim.Debugger` raise.
         """
-        lowered = lower(program, options, target, through="allocate-ddr")
+        lowered = lower(program, attrs.evolve(options, opt_loops="none"), target, through="allocate-ddr")
         machine = lowered.clone()
         PassManager((GenerateTx8(),)).run(machine)
         return cls(lowered, machine, inputs)
