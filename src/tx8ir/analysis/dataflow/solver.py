@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from tx8ir.core import Block, Operation
 from tx8ir.support.screen import fitted
@@ -35,7 +35,6 @@ class DataFlowSolver:
         self.reached: set[Block] = set()
         self.analyses: list[DataFlowAnalysis] = []
         self.deciding: list[DecidingAnalysis] = []
-        self._loaded: dict[type[Any], DataFlowAnalysis] = {}
         self.dead_code = DeadCodeAnalysis(interprocedural)
         self.dead_code.solver = self
 
@@ -46,15 +45,9 @@ class DataFlowSolver:
         """Add an analysis, before `run`; returns it."""
         analysis.solver = self
         self.analyses.append(analysis)
-        self._loaded[type(analysis)] = analysis
         if isinstance(analysis, DecidingAnalysis):
             self.deciding.append(analysis)
         return analysis
-
-    def find(self, kind: type[AnalysisT]) -> AnalysisT | None:
-        """The analysis of that class in this solver, which another one may ask."""
-        found = self._loaded.get(kind)
-        return found if isinstance(found, kind) else None
 
     def run(self) -> None:
         """Visit operations until nothing changes."""
