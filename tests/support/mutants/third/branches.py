@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from support.mutants.mutant import Area, Case
-from support.mutants.programs import NAN, bools, case, constant, f32, is_inside, operations, ranked
+from support.mutants.programs import NAN, bools, case, constant, f32, is_inside, on_values, operations, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Block, Builder, Program, Value
 from tx8ir.dialects import builtin, cf, func, pd, scf
@@ -16,6 +16,8 @@ from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 
 AREA = Area("branches", round=3)
+CHANGING = ("func.call", "builtin.set_parameter", "builtin.set_combine_parameter")
+"""What may write storage that it is not given."""
 INVERSE: dict[type[Any], type[Any]] = {
     pd.LessThanOp: pd.GreaterEqualOp,
     pd.GreaterEqualOp: pd.LessThanOp,
@@ -52,7 +54,7 @@ class ImpliedComparison(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, scf.IfOp):
             test = op.condition.defining_op
-            if type(test) not in INVERSE or not len(op.else_region):
+            if type(test) not in INVERSE or not on_values(test) or not len(op.else_region):
                 continue
             for inner in [i for each in op.else_region.block for i in each.walk() if type(i) is INVERSE[type(test)]]:
                 if inner.operands == test.operands and inner.has_uses:
@@ -148,14 +150,14 @@ class MergeEqualConditions(Pass):
             while first is not None and not isinstance(first, scf.IfOp):
                 between.append(first)
                 first = first.prev_op
-            if first is None or any(isinstance(op, InplaceOp) or op.name.startswith("func.") for op in between):
+            if first is None or any(isinstance(op, InplaceOp) or op.name in CHANGING for op in between):
                 continue
             if first.results or second.results or len(first.else_region) or len(second.else_region):
                 continue
             inside = {op for each in second.then_region.block for op in each.walk()}
             if any(user in inside for op in between for r in op.results for user in r.users):
                 continue
-            if any(op.name == "builtin.set_parameter" for op in between):
+            if any(op.regions for op in between):
                 continue
             if is_same(first.condition, second.condition):
                 end = first.then_region.block.terminator

@@ -126,7 +126,7 @@ class MergeReadsBesideResults(Pass):
             written = op.operands[0] if isinstance(op, InplaceOp) else None
             if written is not None and isinstance(written.defining_op, func.CallOp):
                 known.pop(written, None)
-            elif written is not None or op.regions or any(is_effect(i) for i in called(op)):
+            elif is_effect(op) or op.regions or any(is_effect(i) for i in called(op)):
                 known.clear()
             elif isinstance(op, builtin.ToVTensorOp):
                 earlier = known.setdefault(op.x, op)

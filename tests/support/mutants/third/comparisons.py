@@ -7,14 +7,14 @@ from typing import Any, ClassVar
 import attrs
 
 from support.mutants.mutant import Area
-from support.mutants.programs import INF, NAN, bools, case, constant, f32, ints, operations, ranked
+from support.mutants.programs import INF, NAN, bools, case, constant, f32, ints, on_values, operations, ranked
 from tx8ir.analysis.constants import splat_value
-from tx8ir.core import Builder, Program
+from tx8ir.core import Builder, HasValueSemantics, Program
 from tx8ir.dialects import pd
 from tx8ir.passes import Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Node, Rule, Var
-from tx8ir.rewriting.declarative.constraints import is_float
+from tx8ir.rewriting.declarative.constraints import constraint, is_float, is_vtensor
 
 AREA = Area("comparisons", round=3)
 RISING = (pd.ExpOp, pd.TanhOp, pd.SigmoidOp, pd.AtanOp)
@@ -26,6 +26,8 @@ def compare_arguments(op: Any, rewriter: Rewriter) -> bool:
     """Compares the arguments of a rising function instead of what it gives"""
     a, b = op.x.defining_op, op.y.defining_op
     if a is None or b is None or type(a) is not type(b) or not isinstance(a, RISING):
+        return False
+    if not on_values(op):
         return False
     rewriter.replace(op, rewriter.insert(type(op)(a.operands[0], b.operands[0])))
     return True
@@ -55,7 +57,7 @@ class PlaceWithoutFunction(Pass):
 
     def run(self, program: Program) -> None:
         for op in operations(program, pd.ArgmaxOp, pd.ArgminOp):
-            if isinstance(op.x.defining_op, (*RISING, pd.ReluOp)):
+            if on_values(op) and isinstance(op.x.defining_op, (*RISING, pd.ReluOp)):
                 op.set_operands([op.x.defining_op.operands[0]])
                 self.count("places")
 
@@ -70,7 +72,7 @@ def compare_integers_with_constant(program: Program) -> None:
     """Compares integers with a floating-point constant as integers."""
     for op in operations(program, pd.LessThanOp, pd.GreaterEqualOp):
         widened, number = op.x.defining_op, splat_value(op.y)
-        if not isinstance(widened, pd.CastOp) or number is None or not abs(number) < 100:
+        if not isinstance(widened, pd.CastOp) or number is None or not abs(number) < 100 or not on_values(op):
             continue
         kind = ranked(widened.x)
         if kind.element.dtype.kind == "i" and ranked(op.x).element.is_float and ranked(op.y).is_static:
@@ -101,6 +103,8 @@ class SelectBeforeFunction(Pass):
             a, b = op.x.defining_op, op.y.defining_op
             if a is None or b is None or type(a) is not type(b) or a.attributes != b.attributes:
                 continue
+            if not on_values(op) or not a.has_trait(HasValueSemantics):
+                continue
             if len(a.operands) == 1 and not a.regions and a.operands[0].type is a.result.type is op.out.type:
                 if b.operands[0].type is not a.operands[0].type or op.x.type is not op.y.type:
                     continue
@@ -116,7 +120,7 @@ class SelectBeforeFunction(Pass):
 def isnan_of_argument(op: pd.IsnanOp, rewriter: Rewriter) -> bool:
     """What a function that makes no NaN of a number gives is NaN where its argument is"""
     inner = op.x.defining_op
-    if not isinstance(inner, pd.SinOp | pd.CosOp | pd.TanhOp | pd.ExpOp | pd.AbsOp | pd.ReluOp):
+    if not isinstance(inner, pd.SinOp | pd.CosOp | pd.TanhOp | pd.ExpOp | pd.AbsOp | pd.ReluOp) or not on_values(op):
         return False
     rewriter.replace(op, rewriter.insert(pd.isnan(inner.x)))
     return True
@@ -132,12 +136,13 @@ AREA.rules(
     control=lambda: case(lambda x: pd.isnan(pd.sin(x)), x=f32(1, NAN)),
 )
 
-x, y = Var("x", is_float), Var("y", is_float)
+x, y = Var("x", is_float, is_vtensor), Var("y", is_float, is_vtensor)
+shaped = constraint("the shape of x")(lambda m: ranked(m["x"]).shape == ranked(m.root.results[0]).shape)
 
 AREA.rules(
     "compare-with-own-maximum",
-    Rule("max-ge", Node(pd.GreaterEqualOp, Node(pd.MaximumOp, x, y), x), Make(pd.EqualOp, x, x)),
-    Rule("min-le", Node(pd.LessEqualOp, Node(pd.MinimumOp, x, y), x), Make(pd.EqualOp, x, x)),
+    Rule("max-ge", Node(pd.GreaterEqualOp, Node(pd.MaximumOp, x, y), x), Make(pd.EqualOp, x, x), where=[shaped]),
+    Rule("min-le", Node(pd.LessEqualOp, Node(pd.MinimumOp, x, y), x), Make(pd.EqualOp, x, x), where=[shaped]),
     citation="dotnet/runtime#130838: Fold floating-point comparisons with a constant NaN in morph",
     mistake="asks whether x is a number, and not whether y is",
     special_value=True,

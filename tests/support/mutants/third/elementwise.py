@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import ClassVar
 
 import attrs
@@ -12,10 +13,10 @@ from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Number, Rule, Var
-from tx8ir.rewriting.declarative.constraints import Constraint, equals, is_float
+from tx8ir.rewriting.declarative.constraints import Constraint, constraint, equals, is_float, is_vtensor
 
 AREA = Area("elementwise", round=3)
-x, y = Var("x", is_float), Var("y", is_float)
+x, y = Var("x", is_float, is_vtensor), Var("y", is_float, is_vtensor)
 
 
 def slopes(match: Match) -> float:
@@ -47,6 +48,7 @@ AREA.rules(
 
 
 @AREA.mutant(
+    guarantee=NumericGuarantee.VALUES,
     citation="grame-cncm/faust#1302: Fix RoundPrim constant folding by calling round instead of rint",
     mistake="a number in the middle of two is rounded to the even one, not up",
     witness=lambda: case(lambda x: pd.round(x), x=f32(2.5, 1.25)),
@@ -97,8 +99,9 @@ AREA.rules(
     "negation-of-difference",
     Rule(
         "negated",
-        Node(pd.MultiplyOp, Node(pd.SubtractOp, x, y), Number("", equals(-1.0))),
+        Node(pd.MultiplyOp, Node(pd.SubtractOp, x, y, name="difference"), Number("", equals(-1.0))),
         Make(pd.SubtractOp, y, x),
+        where=[constraint("one type")(lambda m: m.ops["difference"].result.type is m.root.results[0].type)],
     ),
     citation="Menendez, Nagarakatte, Gupta: Alive-FP, SAS 2016 (class of mistake: signs of zero)",
     mistake="the difference of equal numbers is +0 both ways, its negation -0",
@@ -118,7 +121,7 @@ AREA.rules(
     control=lambda: case(lambda x, y: pd.exp(pd.add(x, y)), x=f32(2, 1), y=f32(-1, 1)),
 )
 
-even = Constraint("an even exponent", lambda exponent: int(exponent) % 2 == 0)
+even = Constraint("an even exponent", lambda exponent: math.isfinite(exponent) and int(exponent) % 2 == 0)
 
 AREA.rules(
     "even-power-of-magnitude",

@@ -7,18 +7,18 @@ from typing import ClassVar
 import attrs
 
 from support.mutants.mutant import Area
-from support.mutants.programs import case, constant, ints, operations, ranked
+from support.mutants.programs import case, constant, ints, on_values, operations, ranked
 from tx8ir.analysis.constants import splat_value
 from tx8ir.core import Builder, Program, i8, i32
 from tx8ir.dialects import pd
 from tx8ir.passes import Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Node, Rule, Var
-from tx8ir.rewriting.declarative.constraints import Constraint
+from tx8ir.rewriting.declarative.constraints import Constraint, is_vtensor
 
 AREA = Area("integers", round=3)
 is_integer = Constraint("integers", lambda value: ranked(value).element.dtype.kind == "i")
-x, y, c = Var("x", is_integer), Var("y", is_integer), Var("c", is_integer)
+x, y, c = (Var(name, is_integer, is_vtensor) for name in "xyc")
 
 
 @pattern(pd.RemainderOp, pd.FmodOp)
@@ -79,7 +79,7 @@ class MergeRemainders(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, pd.RemainderOp):
             inner = op.x.defining_op
-            if not isinstance(inner, pd.RemainderOp) or inner.x.type is not op.x.type:
+            if not isinstance(inner, pd.RemainderOp) or inner.x.type is not op.x.type or not on_values(op):
                 continue
             a, b = splat_value(inner.y), splat_value(op.y)
             if isinstance(a, int) and isinstance(b, int) and 0 < b <= a:
@@ -97,7 +97,12 @@ def casts_to_mask(program: Program) -> None:
     """Casting an i32 to i8 and back keeps its low bits."""
     for op in operations(program, pd.CastOp):
         inner = op.x.defining_op
-        if not isinstance(inner, pd.CastOp) or ranked(inner.out).element is not i8 or inner.x.type is not op.out.type:
+        if (
+            not isinstance(inner, pd.CastOp)
+            or not on_values(inner)
+            or ranked(inner.out).element is not i8
+            or inner.x.type is not op.out.type
+        ):
             continue
         kind = ranked(op.out)
         if kind.element is i32 and kind.is_static:

@@ -8,16 +8,16 @@ import attrs
 
 from support.mutants.first.linear import wave
 from support.mutants.mutant import Area, Case
-from support.mutants.programs import bools, case, count, f32, ints, operations, ranked
+from support.mutants.programs import bools, case, count, f32, ints, on_values, operations, ranked
 from tx8ir.core import Builder, Program, i1
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
-from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float, rank
+from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float, is_vtensor, rank
 
 AREA = Area("linear", round=3)
-a, b, c = (Var(name, rank(2), is_float) for name in "abc")
+a, b, c = (Var(name, rank(2), is_float, is_vtensor) for name in "abc")
 plain = {"transpose_x": equals(False), "transpose_y": equals(False)}
 
 
@@ -113,7 +113,7 @@ class MaskToAddend(Pass):
             self.count("masks")
 
 
-x, index, rows = Var("x"), Var("index"), Var("rows")
+x, index, rows = (Var(name, is_vtensor) for name in ("x", "index", "rows"))
 
 AREA.rules(
     "gather-of-scatter",
@@ -137,7 +137,7 @@ AREA.rules(
     ),
 )
 
-square = Var("square", is_float)
+square = Var("square", is_float, is_vtensor)
 
 AREA.rules(
     "factor-out-of-determinant",
@@ -161,7 +161,12 @@ AREA.rules(
 def scale_after_product(op: pd.MatmulOp, rewriter: Rewriter) -> bool:
     """Scales a product of matrices instead of its left side, when it is the smaller one"""
     scaled = op.x.defining_op
-    if not isinstance(scaled, pd.ScaleOp) or not ranked(op.out).element.is_float or not scaled.bias_after_scale:
+    if (
+        not isinstance(scaled, pd.ScaleOp)
+        or not on_values(op)
+        or not ranked(op.out).element.is_float
+        or not scaled.bias_after_scale
+    ):
         return False
     product = pd.matmul(scaled.x, op.y, transpose_x=op.transpose_x, transpose_y=op.transpose_y)
     rewriter.replace(op, rewriter.insert(pd.scale(rewriter.insert(product), scale=scaled.scale, bias=scaled.bias)))

@@ -10,7 +10,7 @@ import attrs
 from support.mutants.first.loops import count_to, counted
 from support.mutants.mutant import Area, Case
 from support.mutants.programs import case, constant, f32, inline, is_inside, operations, ranked
-from tx8ir.core import Block, Builder, Operation, Program, Value, insert_here
+from tx8ir.core import Block, Builder, Operation, Program, TensorType, Value, insert_here
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
@@ -108,8 +108,10 @@ def values_from_outside(program: Program) -> None:
     """Uses a value from outside of a loop instead of carrying it from turn to turn."""
     for loop in operations(program, scf.WhileOp):
         for index, given in enumerate(loop.after.block.terminator.operands):
-            if not is_inside(given, loop) and loop.before.block.args[index].has_uses:
-                loop.before.block.args[index].replace_all_uses_with(given)
+            carried, end = loop.before.block.args[index], loop.before.block.terminator
+            passed_on = carried.has_uses and all(user is end for user in carried.users)
+            if passed_on and carried is not end.operands[0] and not is_inside(given, loop):
+                carried.replace_all_uses_with(given)
 
 
 def halving(bound: float, step: float) -> Case:
@@ -180,7 +182,8 @@ def sink_into_body(program: Program) -> None:
         for op in list(loop.before.block):
             if isinstance(op, InplaceOp) and not op.result.has_uses:
                 alone = all(user is op for user in op.operands[0].users if loop in user.ancestors())
-                if alone and all(not is_inside(v, loop) for v in op.operands):
+                values = all(not isinstance(v.type, TensorType) for v in op.operands[1:])
+                if alone and values and all(not is_inside(v, loop) for v in op.operands):
                     op.move_before(loop.after.block.first_op)
 
 

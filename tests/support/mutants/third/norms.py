@@ -8,23 +8,23 @@ import attrs
 
 from support.mutants.first.linear import wave
 from support.mutants.mutant import Area
-from support.mutants.programs import INF, case, count, f32, operations, ranked
+from support.mutants.programs import INF, case, count, f32, on_values, operations, ranked
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Attr, Make, Match, Node, Rule, Var
-from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float
+from tx8ir.rewriting.declarative.constraints import constraint, equals, is_float, is_vtensor
 
 AREA = Area("norms", round=3)
-x = Var("x", is_float)
+x = Var("x", is_float, is_vtensor)
 
 
 @pattern(pd.LayerNormOp, pd.RmsNormOp)
 def drop_shift_before_norm(op: Any, rewriter: Rewriter) -> bool:
     """A number that is added to all elements does not change how they are normalised"""
     shifted = op.x.defining_op
-    if not isinstance(shifted, pd.ScaleOp) or shifted.scale != 1.0:
+    if not isinstance(shifted, pd.ScaleOp) or shifted.scale != 1.0 or not on_values(op):
         return False
     rewriter.set_operand(op, 0, shifted.x)
     return True
@@ -45,7 +45,7 @@ AREA.rules(
 def place_without_softmax(op: Any, rewriter: Rewriter) -> bool:
     """Softmax keeps the order of its arguments"""
     inner = op.x.defining_op
-    if not isinstance(inner, pd.SoftmaxOp):
+    if not isinstance(inner, pd.SoftmaxOp) or not on_values(op):
         return False
     rewriter.set_operand(op, 0, inner.x)
     return True
@@ -77,7 +77,7 @@ class SliceBeforeSoftmax(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, pd.SliceOp):
             inner = op.input.defining_op
-            if isinstance(inner, pd.SoftmaxOp) and inner.axis not in op.axes and not op.decrease_axis:
+            if isinstance(inner, pd.SoftmaxOp) and on_values(op) and inner.axis not in op.axes and not op.decrease_axis:
                 with Builder.before(op):
                     cut = pd.slice(inner.x, axes=op.axes, starts=op.starts, ends=op.ends)
                     softmax = pd.softmax(cut, axis=inner.axis)
@@ -113,7 +113,13 @@ def scale_into_norm_weight(program: Program) -> None:
     """Scales the weight of a layer normalisation instead of its result."""
     for op in operations(program, pd.ScaleOp):
         norm = op.x.defining_op
-        if isinstance(norm, pd.LayerNormOp) and norm.scale is not None and norm.out.has_one_use and op.bias == 0.0:
+        if (
+            isinstance(norm, pd.LayerNormOp)
+            and on_values(op)
+            and norm.scale is not None
+            and norm.out.has_one_use
+            and op.bias == 0.0
+        ):
             with Builder.before(op):
                 weight = pd.scale(norm.scale, scale=op.scale)
                 scaled = pd.layer_norm(
@@ -145,7 +151,11 @@ AREA.rules(
             ),
         ),
         Make(pd.RmsNormOp, x, epsilon=Attr("epsilon")),
-        where=[over_last_axis, constraint("a positive epsilon")(lambda m: m.attributes["epsilon"] > 0)],
+        where=[
+            over_last_axis,
+            constraint("a positive epsilon")(lambda m: m.attributes["epsilon"] > 0),
+            constraint("the type of x")(lambda m: m["x"].type is m.root.results[0].type),
+        ],
     ),
     citation="microsoft/onnxruntime#31144: Do not fuse LayerNorm when ReduceMean has keepdims=0",
     mistake="without keepdim the means are of rows and divide columns, which a square has as many of",

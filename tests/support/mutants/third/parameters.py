@@ -9,9 +9,10 @@ import numpy as np
 
 from support.mutants.first.parameters import store
 from support.mutants.mutant import Area, Case
-from support.mutants.programs import bools, case, constant, count, f32, ints, operations, parameter, ranked
+from support.mutants.programs import bools, case, constant, count, f32, ints, on_values, operations, parameter, ranked
 from tx8ir.core import Builder, Program, TensorType, Value
 from tx8ir.dialects import builtin, pd, scf
+from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.passes import Pass
 
 AREA = Area("parameters", round=3)
@@ -133,6 +134,8 @@ def read_where_used(program: Program) -> None:
         while following is not None and op.out not in following.operands:
             if following.name in ("func.call", "builtin.set_parameter", "builtin.set_combine_parameter"):
                 break
+            if isinstance(following, InplaceOp):
+                break
             following = following.next_op
         if following is not None and op.out in following.operands and following is not op.next_op:
             op.move_before(following)
@@ -163,7 +166,7 @@ class BiasIntoTable(Pass):
         kept = set(program.weights) - program.mutable_parameters()
         for op in operations(program, pd.AddOp):
             rows = op.x.defining_op
-            if not isinstance(rows, pd.EmbeddingOp):
+            if not isinstance(rows, pd.EmbeddingOp) or not on_values(op) or rows.out.type is not op.out.type:
                 continue
             reads: list[Any] = [rows.weight.defining_op, op.y.defining_op]
             if not all(isinstance(r, builtin.GetParameterOp) and r.parameter in kept for r in reads):

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import attrs
 
 from support.mutants.mutant import Area
-from support.mutants.programs import NAN, case, count, f32, operations, ranked
+from support.mutants.programs import NAN, case, count, f32, on_values, operations, ranked
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass
@@ -55,7 +55,12 @@ class LastOfCumulativeSum(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, pd.SliceOp):
             sums = op.input.defining_op
-            if not isinstance(sums, pd.CumsumOp) or len(op.axes) != 1 or not ranked(op.input).is_static:
+            if (
+                not isinstance(sums, pd.CumsumOp)
+                or not on_values(op)
+                or len(op.axes) != 1
+                or not ranked(op.input).is_static
+            ):
                 continue
             rank = ranked(op.input).rank
             axis = sums.axis % rank
@@ -75,7 +80,12 @@ class LastOfCumulativeSum(Pass):
 def extremum_before_reshape(op: Any, rewriter: Rewriter) -> bool:
     """Reduces along an axis that a reshape keeps before the reshape"""
     reshaped = op.x.defining_op
-    if not isinstance(reshaped, pd.ReshapeOp) or len(op.axis) != 1 or not ranked(reshaped.x).is_static:
+    if (
+        not isinstance(reshaped, pd.ReshapeOp)
+        or not on_values(op)
+        or len(op.axis) != 1
+        or not ranked(reshaped.x).is_static
+    ):
         return False
     before, after = ranked(reshaped.x).shape, ranked(op.x).shape
     axis = op.axis[0] % len(after)
@@ -100,7 +110,7 @@ AREA.rules(
 def reduce_without_frame(op: Any, rewriter: Rewriter) -> bool:
     """Zeros around an image add nothing"""
     padded = op.x.defining_op
-    if not isinstance(padded, pd.PadOp) or padded.pad_value != 0.0:
+    if not isinstance(padded, pd.PadOp) or padded.pad_value != 0.0 or not on_values(op):
         return False
     if isinstance(op, pd.SumOp) and op.dtype is not None:
         return False
@@ -155,7 +165,12 @@ def factor_out_of_reduction(program: Program) -> None:
     """Multiplies once what has been reduced instead of each element."""
     for op in operations(program, pd.SumOp, pd.MeanOp, pd.ProdOp):
         scaled = op.x.defining_op
-        if not isinstance(scaled, pd.ScaleOp) or scaled.bias != 0.0 or not ranked(op.x).element.is_float:
+        if (
+            not isinstance(scaled, pd.ScaleOp)
+            or scaled.bias != 0.0
+            or not on_values(op)
+            or not ranked(op.x).element.is_float
+        ):
             continue
         if math.isfinite(scaled.scale) and not (isinstance(op, pd.SumOp) and op.dtype is not None):
             with Builder.before(op):

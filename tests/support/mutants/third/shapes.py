@@ -8,12 +8,13 @@ import attrs
 import numpy as np
 
 from support.mutants.mutant import Area
-from support.mutants.programs import case, constant, count, f32, ints, operations, ranked
+from support.mutants.programs import case, constant, count, f32, ints, on_values, operations, ranked
 from tx8ir.core import Builder, DenseAttr, Program, Value
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Make, Node, Rule, Var
+from tx8ir.rewriting.declarative.constraints import is_vtensor
 
 AREA = Area("shapes", round=3)
 
@@ -28,7 +29,11 @@ def unsqueeze_before_arithmetic(program: Program) -> None:
     """Gives operands a new axis before they are computed with; those that broadcast need none."""
     for op in operations(program, pd.UnsqueezeOp):
         inner = op.x.defining_op
-        if not isinstance(inner, pd.AddOp | pd.SubtractOp | pd.MultiplyOp) or inner.x.type is not inner.out.type:
+        if (
+            not isinstance(inner, pd.AddOp | pd.SubtractOp | pd.MultiplyOp)
+            or not on_values(inner)
+            or inner.x.type is not inner.out.type
+        ):
             continue
         with Builder.before(op):
             left = pd.unsqueeze(inner.x, axis=op.axis).out
@@ -73,7 +78,7 @@ class ScatterOverEverything(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, pd.ScatterOp):
             index = numbers(op.index)
-            if index is None or op.reduce != "assign" or op.updates.type is not op.out.type:
+            if index is None or not on_values(op) or op.reduce != "assign" or op.updates.type is not op.out.type:
                 continue
             if np.array_equal(np.unique(index), np.arange(ranked(op.x).shape[0])):
                 op.replace_with(op.updates)
@@ -85,7 +90,7 @@ def slice_and_pad(op: Any, rewriter: Rewriter) -> bool:
     """A slice and a frame of the same widths undo each other"""
     inner = op.operands[0].defining_op
     cut, padded = (op, inner) if isinstance(op, pd.SliceOp) else (inner, op)
-    if not isinstance(cut, pd.SliceOp) or not isinstance(padded, pd.PadOp) or cut.decrease_axis:
+    if not isinstance(cut, pd.SliceOp) or not isinstance(padded, pd.PadOp) or cut.decrease_axis or not on_values(inner):
         return False
     if inner.operands[0].type is not op.out.type or not ranked(op.out).is_static or min(cut.starts, default=0) < 0:
         return False
@@ -109,7 +114,7 @@ AREA.rules(
     ),
 )
 
-x, index, first, second = Var("x"), Var("index"), Var("first"), Var("second")
+x, index, first, second = (Var(name, is_vtensor) for name in ("x", "index", "first", "second"))
 
 AREA.rules(
     "merge-scatters",
@@ -135,7 +140,7 @@ AREA.rules(
 def stack_by_reshape(op: pd.ConcatOp, rewriter: Rewriter) -> bool:
     """Joins values along the axis that they were given a new one at, and reshapes once"""
     made = [value.defining_op for value in op.x]
-    if not ranked(op.out).is_static or not all(isinstance(each, pd.UnsqueezeOp) for each in made):
+    if not ranked(op.out).is_static or not on_values(op) or not all(isinstance(each, pd.UnsqueezeOp) for each in made):
         return False
     if any(each.axis != (op.axis,) or each.x.type is not made[0].x.type for each in made):
         return False

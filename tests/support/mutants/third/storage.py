@@ -9,7 +9,7 @@ import attrs
 from support.mutants.first.loops import count_to
 from support.mutants.first.storage import after
 from support.mutants.mutant import Area, Case
-from support.mutants.programs import case, constant, f32, is_inside, operations
+from support.mutants.programs import case, constant, f32, is_inside, operations, ranked
 from tx8ir.core import Builder, Operation, Program, TensorType, Value
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
@@ -17,6 +17,8 @@ from tx8ir.passes import Pass
 from tx8ir.rewriting import Rewriter, pattern
 
 AREA = Area("storage", round=3)
+CHANGING = ("func.call", "builtin.set_parameter", "builtin.set_combine_parameter")
+"""What may write storage that it is not given."""
 read, copy = builtin.to_vtensor, builtin.to_tensor
 
 
@@ -56,7 +58,12 @@ class ReuseStorage(Pass):
             for old in made:
                 if old.out.type is not new.out.type or isinstance(new.x.type, TensorType):
                     continue
-                if old is new or not is_before(old, new) or not all(is_direct(user) for user in old.out.users):
+                if (
+                    not ranked(old.out).is_static
+                    or old is new
+                    or not is_before(old, new)
+                    or not all(is_direct(user) for user in old.out.users)
+                ):
                     continue
                 if all(user not in later and user.parent is new.parent for user in old.out.users):
                     with Builder.before(new):
@@ -155,7 +162,7 @@ def filling(second: float) -> Case:
 
 
 @AREA.mutant(
-    citation="facebookincubator/velox#15884: Expression Eval produces different results in the presence of positive and negative 0.0",
+    citation="facebookincubator/velox#15884: different results in the presence of positive and negative 0.0",
     mistake="-0 and +0 compare equal",
     special_value=True,
     witness=lambda: filling(-0.0),
@@ -170,7 +177,7 @@ class DropRepeatedFills(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, pd.Fill_Op):
             earlier = op.prev_op
-            while earlier is not None and not earlier.regions and earlier.name != "func.call":
+            while earlier is not None and not earlier.regions and earlier.name not in CHANGING:
                 if isinstance(earlier, InplaceOp):
                     if isinstance(earlier, pd.Fill_Op) and earlier.x is op.x and earlier.value == op.value:
                         op.replace_with(op.x)

@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 import attrs
 
 from support.mutants.mutant import Area
-from support.mutants.programs import INF, case, f32, ints, operations, ranked
+from support.mutants.programs import INF, case, f32, ints, on_values, operations, ranked
 from tx8ir.core import Builder, Program, Value, f16, i8, i32
 from tx8ir.core import f32 as single
 from tx8ir.dialects import pd
 from tx8ir.passes import Pass
 from tx8ir.rewriting import Rewriter, pattern
 from tx8ir.rewriting.declarative import Node, Rule, Var
-from tx8ir.rewriting.declarative.constraints import equals, is_float
+from tx8ir.rewriting.declarative.constraints import equals, is_float, is_vtensor
 
 AREA = Area("types", round=3)
-x = Var("x", is_float)
+x = Var("x", is_float, is_vtensor)
 
 
 def is_signed(value: Value) -> bool:
@@ -25,11 +25,13 @@ def is_signed(value: Value) -> bool:
     return ranked(value).element.dtype.kind == "i"
 
 
-@pattern(pd.AbsOp, pd.ReluOp, pd.SignOp)
+@pattern(pd.ReluOp, pd.SignOp)
 def function_before_cast(op: Any, rewriter: Rewriter) -> bool:
     """Computes a function of integers before the numbers are cut to integers"""
     cut = op.x.defining_op
     if not isinstance(cut, pd.CastOp) or not is_signed(op.x) or ranked(cut.x).element is not single:
+        return False
+    if not on_values(op):
         return False
     computed = rewriter.insert(type(op)(cut.x))
     rewriter.replace(op, rewriter.insert(pd.cast(computed, dtype=ranked(op.out).element)))
@@ -83,7 +85,9 @@ class PlaceWithoutCast(Pass):
     def run(self, program: Program) -> None:
         for op in operations(program, pd.ArgmaxOp, pd.ArgminOp):
             cast = op.x.defining_op
-            if isinstance(cast, pd.CastOp) and ranked(cast.x).element.is_float and ranked(op.x).element.is_float:
+            if not isinstance(cast, pd.CastOp) or not on_values(op):
+                continue
+            if ranked(cast.x).element.is_float and ranked(op.x).element.is_float:
                 op.set_operands([cast.x])
                 self.count("places")
 
@@ -98,7 +102,7 @@ def scale_before_cast(program: Program) -> None:
     """Scales floating-point numbers instead of the integers that they are cast to."""
     for op in operations(program, pd.ScaleOp):
         cast = op.x.defining_op
-        if isinstance(cast, pd.CastOp) and is_signed(op.x) and ranked(cast.x).element is single:
+        if isinstance(cast, pd.CastOp) and on_values(op) and is_signed(op.x) and ranked(cast.x).element is single:
             with Builder.before(op):
                 scaled = pd.scale(cast.x, scale=op.scale, bias=op.bias, bias_after_scale=op.bias_after_scale)
                 cut = pd.cast(scaled, dtype=ranked(op.out).element)
@@ -109,7 +113,7 @@ def scale_before_cast(program: Program) -> None:
 def equality_of_bits(op: Any, rewriter: Rewriter) -> bool:
     """Numbers are equal when their bits are"""
     a, b = op.x.defining_op, op.y.defining_op
-    if not isinstance(a, pd.BitcastOp) or not isinstance(b, pd.BitcastOp):
+    if not isinstance(a, pd.BitcastOp) or not isinstance(b, pd.BitcastOp) or not on_values(op):
         return False
     if ranked(a.x).element is not ranked(b.x).element or not ranked(a.x).element.is_float or not is_signed(a.out):
         return False
@@ -148,7 +152,7 @@ class NarrowBeforeArithmetic(Pass):
         kinds = (pd.AddOp, pd.SubtractOp, pd.MultiplyOp, pd.BitwiseAndOp, pd.BitwiseXorOp, pd.MaximumOp, pd.MinimumOp)
         for op in operations(program, pd.CastOp):
             inner, element = op.x.defining_op, ranked(op.out).element
-            if not isinstance(inner, kinds) or not is_signed(inner.out) or not is_signed(op.out):
+            if not on_values(op) or not isinstance(inner, kinds) or not is_signed(inner.out) or not is_signed(op.out):
                 continue
             if element.dtype.itemsize < ranked(inner.out).element.dtype.itemsize:
                 with Builder.before(op):

@@ -8,7 +8,7 @@ import attrs
 
 from support.mutants.first.windows import wave
 from support.mutants.mutant import Area
-from support.mutants.programs import INF, case, count, f32, operations, ranked
+from support.mutants.programs import INF, case, count, f32, on_values, operations, ranked
 from tx8ir.core import Builder, Program
 from tx8ir.dialects import pd
 from tx8ir.passes import NumericGuarantee, Pass
@@ -26,7 +26,7 @@ def is_plain(op: pd.Pool2dOp) -> bool:
 def merge_average_pools(op: pd.Pool2dOp, rewriter: Rewriter) -> bool:
     """The mean of means is a mean over a larger window, where each number counts once"""
     inner = op.x.defining_op
-    if not isinstance(inner, pd.Pool2dOp) or {op.pooling_type, inner.pooling_type} != {"avg"}:
+    if not isinstance(inner, pd.Pool2dOp) or {op.pooling_type, inner.pooling_type} != {"avg"} or not on_values(op):
         return False
     if not is_plain(op) or not is_plain(inner) or op.data_format != inner.data_format:
         return False
@@ -111,7 +111,7 @@ class PoolChannelsLast(Pass):
 def scale_after_pool(op: pd.Pool2dOp, rewriter: Rewriter) -> bool:
     """Scales the largest numbers alone"""
     scaled = op.x.defining_op
-    if not isinstance(scaled, pd.ScaleOp) or op.pooling_type != "max" or scaled.scale == 0.0:
+    if not isinstance(scaled, pd.ScaleOp) or op.pooling_type != "max" or scaled.scale == 0.0 or not on_values(op):
         return False
     if not ranked(op.out).element.is_float:
         return False
@@ -153,7 +153,7 @@ def subtract_in_convolution(program: Program) -> None:
     """Gives a convolution what is subtracted from its result as a bias."""
     for op in operations(program, pd.SubtractOp):
         for convolution, other in ((op.x.defining_op, op.y), (op.y.defining_op, op.x)):
-            if not isinstance(convolution, pd.Conv2dOp) or convolution.bias is not None:
+            if not isinstance(convolution, pd.Conv2dOp) or convolution.bias is not None or not on_values(op):
                 continue
             if convolution.data_format != "NCHW" or convolution.out.type is not op.out.type:
                 continue
