@@ -141,6 +141,11 @@ def operations(program: Program, *kinds: type[Any]) -> Iterator[Any]:
     return (op for op in found if op.parent is not None)
 
 
+def on_values(op: Operation) -> bool:
+    """Whether an operation reads values alone, and so may be done later: nothing writes them, as it does storage."""
+    return all(isinstance(v.type, VTensorType) for v in op.operands)
+
+
 def parameter(name: str, like: Array, kind: type[TensorType | VTensorType] = VTensorType) -> Value:
     """A `builtin.get_parameter`."""
     return builtin.GetParameterOp(parameter=name, out=kind(like.shape, scalar_type_of(like.dtype))).out

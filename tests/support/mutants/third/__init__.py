@@ -1,0 +1,3 @@
+"""The third round of the bank; see `..bank`."""
+
+from __future__ import annotations
