@@ -366,6 +366,44 @@ def accesses(draft: Draft) -> Sequence[Value]:
     return _Accesses(draft).program()
 
 
+def storage_of_a_loop(draft: Draft) -> Sequence[Value]:
+    """Storage of the program that a loop alone uses, turn after turn, beside storage that is made in each turn."""
+    rng = draft.rng
+    x, y = draft.input(), draft.input()
+    with draft.at(draft.block):
+        own = [builtin.to_tensor(v).out for v in rng.choice(((x,), (x, y)))]
+    trips = rng.choice((1, 2, 2, 3))
+
+    def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        bound = draft.number(trips)
+        with draft.at(draft.block):
+            return pd.less_than(args[0], bound).out, args
+
+    def after(args: Sequence[Value]) -> Sequence[Value]:
+        count, value = args
+        stored = list(own)
+        for _ in range(rng.choice((2, 3, 3, 4))):
+            how = rng.choice(("read", "read", "write", "make"))
+            if how == "write":
+                draft.write(rng.choice(stored), value)
+                continue
+            changed = draft.op(value, y) if draft.perhaps(0.3) else value
+            with draft.at(draft.block):
+                if how == "read":
+                    value = pd.add(changed, builtin.to_vtensor(rng.choice(stored)).out).out
+                else:
+                    stored.append(builtin.to_tensor(changed).out)
+        one = draft.number(1)
+        with draft.at(draft.block):
+            return [pd.add(count, one).out, value]
+
+    results = draft.loop([draft.number(0), x], before, after)[1:]
+    if draft.perhaps(0.2):
+        with draft.at(draft.block):
+            results.append(builtin.to_vtensor(own[0]).out)
+    return results
+
+
 def contents(draft: Draft, old: np.ndarray | None) -> np.ndarray:  # pyright: ignore[reportMissingTypeArgument, reportUnknownParameterType]
     """What a variable holds: the numbers of another one, the same with a sign or an element changed, or others."""
     rng, type_ = draft.rng, draft.type
