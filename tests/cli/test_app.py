@@ -256,7 +256,10 @@ def test_pickled_inputs_are_not_unpickled(run: Run, model: Path, tmp_path: Path)
 
 @pytest.mark.parametrize("arguments", [("run", "m.onnx"), ("print", "m.mlir"), ("compile", "m.onnx", "-o", "out")])
 def test_a_model_that_is_not_there(run: Run, arguments: tuple[str, ...]) -> None:
-    refused(run(*arguments), f"{arguments[1]}: expected an ONNX model, IR text or a saved program, found nothing there")
+    refused(
+        run(*arguments),
+        f"{arguments[1]}: expected a model of ONNX or PyTorch, IR text or a saved program, found nothing there",
+    )
 
 
 def test_inputs_that_are_not_there(run: Run, model: Path) -> None:

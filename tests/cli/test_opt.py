@@ -290,7 +290,10 @@ def test_an_invalid_program_passes_without_verification(opt: Opt) -> None:
         (["missing.mlir"], "missing.mlir: expected a file of IR text, found nothing there"),
         (["a.mlir", "--explain", "no_such"], "no pattern is named 'no_such'; patterns are add_zero, "),
         (["a.mlir", "-o", "no/such/folder.mlir"], "No such file or directory"),
-        (["missing.onnx"], "missing.onnx: expected an ONNX model, IR text or a saved program, found nothing there"),
+        (
+            ["missing.onnx"],
+            "missing.onnx: expected a model of ONNX or PyTorch, IR text or a saved program, found nothing there",
+        ),
         (["b.onnx", "--split-input-file"], "--split-input-file is for IR text; b.onnx is none"),
     ],
 )
