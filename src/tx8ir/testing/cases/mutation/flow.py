@@ -408,12 +408,10 @@ def calls(draft: Draft) -> Sequence[Value]:
 
     def given(c: Value, *values: Value) -> list[Value]:
         """Arguments: these values, in another order, or numbers."""
-        chosen = [
-            draft.number(rng.choice(pool), _of(v), _shape(v)) if numbers and draft.perhaps(0.7) else v for v in values
-        ]
+        chosen = [draft.number(rng.choice(pool), _of(v), _shape(v)) if draft.perhaps(numbers) else v for v in values]
         return [*(reversed(chosen) if draft.perhaps(0.2) else chosen), c]
 
-    numbers = draft.perhaps(0.35)
+    numbers = rng.choice((0.0, 0.0, 0.0, 0.0, 0.7, 1.0))
     pool = rng.choice(((2.0, 2.0, 3.0), (2.0, 3.0, 0.0), (0.0, -0.0)))
     if numbers and draft.perhaps():
         condition = draft.number(1.0, i1)
