@@ -58,8 +58,9 @@ class Watched(Interpreter):
             self.frames = [frame]
         return frame
 
-    def _start(self, step: Any, operands: Any, run: Any) -> Any:
-        outcome = super()._start(step, operands, run)
+    def _start(self, *given: Any) -> Any:
+        step, *_ = given
+        outcome = super()._start(*given)
         for storage in self.changed:
             self._written(step.op, storage)
         self.changed.clear()

@@ -204,7 +204,7 @@ def test_checks_and_counterexamples_show_in_notebooks() -> None:
         "  swap_operands  bitwise    broken",
         "  dce            bitwise    not tried",
     ]
-    assert repr(result).startswith("<PipelineCheck of 3 passes: pass 'swap_operands' changes an answer: ")
+    assert repr(result).startswith("<PipelineCheck of 3 passes: pass 'swap_operands' changes an answer")
     found = result.counterexample
     assert found is not None
     assert repr(found).startswith("<Counterexample of 1 operation and 1 pass: pass 'swap_operands' ")

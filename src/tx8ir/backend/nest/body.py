@@ -147,10 +147,16 @@ class NestBody:
         return SpmTensor(format_of(value), extent, _layout(value))
 
     def message_bytes(self, value: Value, extent: tuple[int, ...]) -> int:
-        """Bytes of a message with a slice of a value. Raises `CutError` where it has gaps, which nobody writes."""
+        """Bytes of a message with a slice of a value.
+
+        Raises `CutError` where it has gaps, which nobody writes, or is empty, which nobody sends: a part of a
+        concatenation that is sliced off again.
+        """
         ((_, count), *more) = self.in_spm(value, extent).runs
         if more:
             raise CutError(f"a slice of extents {list(extent)} has gaps between its batches")
+        if not count:
+            raise CutError(f"a slice of extents {list(extent)} is empty")
         return count * format_of(value).bytes
 
     def in_ddr(self, op: Operation) -> SpmTensor:
