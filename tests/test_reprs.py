@@ -259,4 +259,5 @@ def test_every_public_object_fits_a_screen() -> None:
         if (problems := faults(thing))
     }
     assert wrong == {}
-    assert {wanted[cls] for cls, things in found.items() if not things} == NOT_REACHED
+    # Of types and attributes, which are kept when once made, tests that ran before may have made more.
+    assert {wanted[cls] for cls, things in found.items() if not things} <= NOT_REACHED
