@@ -14,8 +14,8 @@ from importlib.resources import files
 from typing import Final
 
 MODULES: Final = (
-    "colour", "store", "format", "dom", "tooltip", "viewport", "layout", "graph", "diff", "ir", "timeline", "buffers",
-    "memory", "groups", "roofline", "tables", "details", "search", "main",
+    "colour", "store", "format", "dom", "tooltip", "viewport", "layout", "graph", "diff", "ir", "strips", "timeline",
+    "buffers", "memory", "groups", "roofline", "tables", "details", "search", "main",
 )  # fmt: skip
 """The modules in `assets`, without those of others in `assets/vendor`."""
 

@@ -3,6 +3,7 @@
 import { causeColour, css } from "explorer/colour";
 import { h, head } from "explorer/dom";
 import { bytes, count, short, tail, ticks, tiles as tileNames, time } from "explorer/format";
+import { Strip } from "explorer/strips";
 import { hideTooltip, showTooltip } from "explorer/tooltip";
 import { fitText, Viewport } from "explorer/viewport";
 
@@ -103,6 +104,7 @@ export function timelineView(panel, store, palette) {
    * pixel: at every zoom something shows, and a frame costs as much as it has pixels. What is selected comes on top.
    */
   let drawn = 0; // in the last frame
+  const strip = new Strip();
   let filled = ""; // the colour that is set: setting it costs more than a box
   function fill(c, colour) { if (colour !== filled) c.fillStyle = filled = colour; }
   function drawEvents(c, row, y, from, to, some, colours) {
@@ -111,12 +113,16 @@ export function timelineView(panel, store, palette) {
     c.textBaseline = "middle";
     c.globalAlpha = some ? 0.28 : 1;
     filled = "";
+    strip.begin(view.width);
     for (let n = firstAfter(row.ends, from); n < list.length && start[list[n]] <= to; n++) {
-      const x1 = drawEvent(c, list[n], y, colours, false);
-      if (x1 === null) continue;
+      const e = list[n], x1 = xOf(end[e]);
+      if ((end[e] - start[e]) * scale >= 1) { drawEvent(c, e, y, colours, false); continue; }
+      drawn += 1;
+      strip.set(x1 | 0, palette.instruction(instruction[e]));
       const next = tOf((x1 | 0) + 1); // where the next pixel begins
       if (n + 1 < list.length && end[list[n + 1]] < next) n = Math.max(n, firstAfter(row.ends, next) - 1);
     }
+    strip.draw(c, y + inset(), rowHeight - 2 * inset());
     c.globalAlpha = 1;
     if (some) {
       let lastPixel = -1;
@@ -131,10 +137,11 @@ export function timelineView(panel, store, palette) {
     if (hovered >= 0 && row.tile === hoveredTile && run.instructions[instruction[hovered]].engine === row.engine) drawEvent(c, hovered, y, colours, true, true);
   }
 
-  /** One execution; returns where it ends when it is thinner than a pixel, else null. */
+  const inset = () => (rowHeight > 12 ? 1.5 : 0.5); // between the boxes of rows
+
+  /** The box of one execution. */
   function drawEvent(c, e, y, colours, lit, outlined = store.selection.kind === "event" && store.selection.id === e) {
-    const inset = rowHeight > 12 ? 1.5 : 0.5;
-    const [boxY, boxH] = [y + inset, rowHeight - 2 * inset];
+    const [boxY, boxH] = [y + inset(), rowHeight - 2 * inset()];
     const x0 = Math.max(LABEL - 2, xOf(start[e]));
     const x1 = Math.min(view.width + 2, xOf(end[e]));
     const w = Math.max(lit ? 2 : 1, x1 - x0 - (x1 - x0 > 3 ? 0.75 : 0));
@@ -150,7 +157,6 @@ export function timelineView(panel, store, palette) {
       fill(c, "oklch(0.2 0.02 260)");
       c.fillText(fitText(c, name(instruction[e]), w - 8), x0 + 4, boxY + boxH / 2 + 0.5);
     }
-    return x1 - x0 < 1 ? x1 : null;
   }
 
   /** The selected executions of each row. */
