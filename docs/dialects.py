@@ -34,13 +34,18 @@ def page(name: str, examples: dict[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def file(name: str) -> str:
+    """The file of a dialect's page; that of the dialect `index` is not the list of them all."""
+    return f"{name}_dialect.md" if name == "index" else f"{name}.md"
+
+
 def index() -> str:
     """The page that lists the dialects."""
     lines = ["# Dialects", "", "| dialect | operations | |", "|---|---:|---|"]
     for name in NAMES:
         package = importlib.import_module(f"tx8ir.dialects.{name}")
         about = (inspect.getdoc(package) or "").partition("\n\n")[0].replace("\n", " ")
-        lines.append(f"| [`{name}`]({name}.md) | {len(package.DIALECT.ops)} | {about} |")
+        lines.append(f"| [`{name}`]({file(name)}) | {len(package.DIALECT.ops)} | {about} |")
     lines += ["", "A dialect of your own: [define a dialect](../../tutorial/define-a-dialect.md).", ""]
     return "\n".join(lines)
 

@@ -42,7 +42,7 @@ def generated() -> dict[str, Callable[[], str]]:
         pages[path] = (ROOT / file).read_text
     pages["reference/dialects/index.md"] = dialects.index
     for name in dialects.NAMES:
-        pages[f"reference/dialects/{name}.md"] = partial(_dialect, name)
+        pages[f"reference/dialects/{dialects.file(name)}"] = partial(_dialect, name)
     pages["reference/api/index.md"] = _api_index
     for module in api_modules():
         pages[api_path(module)] = partial(_api_page, module)
