@@ -265,12 +265,10 @@ class _Accesses:
                 return builtin.slice_(held, index=rng.randrange(2)).out
 
         def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
-            with draft.at(draft.block):
-                return pd.less_than(args[0], draft.number(rng.randrange(3), i32)).out, args
+            return draft.is_below(args[0], rng.randrange(3)), args
 
         def after(args: Sequence[Value]) -> Sequence[Value]:
-            with draft.at(draft.block):
-                return [pd.add(args[0], draft.number(1, i32)).out, other]
+            return [draft.one_more(args[0]), other]
 
         return draft.loop([draft.number(0, i32), stored], before, after)[1]
 
@@ -318,8 +316,7 @@ class _Accesses:
         def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
             if test_reads:
                 self.access(scope.inside(args[1]))
-            with draft.at(draft.block):
-                return pd.less_than(args[0], draft.number(trips, i32)).out, args
+            return draft.is_below(args[0], trips), args
 
         def after(args: Sequence[Value]) -> Sequence[Value]:
             made = self.body(scope, args[1])
@@ -327,7 +324,7 @@ class _Accesses:
             with draft.at(draft.block):
                 if adds and following is not args[1]:
                     following = (pd.add if draft.perhaps(0.7) else pd.maximum)(args[1], following).out
-                return [pd.add(args[0], draft.number(1, i32)).out, following]
+            return [draft.one_more(args[0]), following]
 
         init = rng.choice(scope.values)
         if init.type is not draft.type:
@@ -375,9 +372,7 @@ def storage_of_a_loop(draft: Draft) -> Sequence[Value]:
     trips = rng.choice((1, 2, 2, 3))
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
-        bound = draft.number(trips)
-        with draft.at(draft.block):
-            return pd.less_than(args[0], bound).out, args
+        return draft.is_below(args[0], trips), args
 
     def after(args: Sequence[Value]) -> Sequence[Value]:
         count, value = args
@@ -393,9 +388,7 @@ def storage_of_a_loop(draft: Draft) -> Sequence[Value]:
                     value = pd.add(changed, builtin.to_vtensor(rng.choice(stored)).out).out
                 else:
                     stored.append(builtin.to_tensor(changed).out)
-        one = draft.number(1)
-        with draft.at(draft.block):
-            return [pd.add(count, one).out, value]
+        return [draft.one_more(count), value]
 
     results = draft.loop([draft.number(0), x], before, after)[1:]
     if draft.perhaps(0.2):

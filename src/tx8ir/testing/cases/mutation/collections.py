@@ -68,12 +68,10 @@ def _through(draft: Draft, held: Value, other: Value) -> Value:
         return draft.call(made, [held, other])[0]
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
-        with draft.at(draft.block):
-            return pd.less_than(args[0], draft.number(draft.rng.randrange(3))).out, args
+        return draft.is_below(args[0], draft.rng.randrange(3)), args
 
     def after(args: Sequence[Value]) -> Sequence[Value]:
-        with draft.at(draft.block):
-            return [pd.add(args[0], draft.number(1)).out, other]
+        return [draft.one_more(args[0]), other]
 
     return draft.loop([draft.number(0), held], before, after)[1]
 

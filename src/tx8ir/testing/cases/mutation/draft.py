@@ -225,6 +225,18 @@ class Draft:
             made = scf.WhileOp(inits, before=Region([first]), after=Region([second]), outputs=types)
         return list(made.results)
 
+    def is_below(self, counter: Value, bound: float) -> Value:
+        """Whether a loop that counts goes on."""
+        number = self.number(bound)
+        with self.at(self.block):
+            return pd.less_than(counter, number).out
+
+    def one_more(self, counter: Value) -> Value:
+        """What a loop counts next."""
+        one = self.number(1)
+        with self.at(self.block):
+            return pd.add(counter, one).out
+
     def function(self, types: Sequence[Type], write: Callable[[Sequence[Value]], Sequence[Value]]) -> func.FuncOp:
         """A function of the module."""
         name = f"f{sum(1 for _ in self.program.body)}"

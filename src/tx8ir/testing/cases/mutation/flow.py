@@ -368,13 +368,11 @@ def calls(draft: Draft) -> Sequence[Value]:
                 zero = draft.number(0)
 
                 def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
-                    with draft.at(draft.block):
-                        return pd.less_than(args[0], draft.number(2)).out, args
+                    return draft.is_below(args[0], 2), args
 
                 def after(args: Sequence[Value]) -> Sequence[Value]:
                     store(a)
-                    with draft.at(draft.block):
-                        return [pd.add(args[0], draft.number(1)).out]
+                    return [draft.one_more(args[0])]
 
                 draft.loop([zero], before, after)
             elif kind == "call" and called is not None:
@@ -443,9 +441,7 @@ def calls_in_a_loop(draft: Draft) -> Sequence[Value]:
     called = draft.function([x.type, y.type], compute)
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
-        bound = draft.number(rng.choice((0, 1, 2, 3)))
-        with draft.at(draft.block):
-            return pd.less_than(args[0], bound).out, args
+        return draft.is_below(args[0], rng.choice((0, 1, 2, 3))), args
 
     def after(args: Sequence[Value]) -> Sequence[Value]:
         count, a = args
@@ -456,9 +452,7 @@ def calls_in_a_loop(draft: Draft) -> Sequence[Value]:
         following = draft.op(a, made) if draft.perhaps(0.7) else made
         if stored:
             draft.store(name, rng.choice((a, made, following)))
-        one = draft.number(1)
-        with draft.at(draft.block):
-            return [pd.add(count, one).out, following]
+        return [draft.one_more(count), following]
 
     return [draft.loop([draft.number(0), x], before, after)[1], draft.read(name)]
 
