@@ -72,22 +72,22 @@ def _not_of_bools(make: Callable[..., Any]) -> Lower:
     return lower
 
 
-def _floor_division(op: Any, x: Value, y: Value) -> Made:
-    if _is_bool(x):
-        return None
-    quotient = pd.divide(x, y).out
-    rest = pd.not_equal(pd.multiply(quotient, y), x).out
-    signs = pd.not_equal(pd.less_than(x, number(0, x)), pd.less_than(y, number(0, y))).out
-    return pd.subtract(quotient, pd.cast(pd.logical_and(rest, signs), dtype=tensor_of(x).element)).out
+def _rounded_division(moves: Callable[..., Any], move: Callable[..., Any]) -> Lower:
+    """The quotient, moved by one where there is a rest and `moves` holds of the signs of the two numbers."""
+
+    def lower(op: Any, x: Value, y: Value) -> Made:
+        if _is_bool(x):
+            return None
+        quotient = pd.divide(x, y).out
+        rest = pd.not_equal(pd.multiply(quotient, y), x).out
+        signs = moves(pd.less_than(x, number(0, x)), pd.less_than(y, number(0, y))).out
+        return move(quotient, pd.cast(pd.logical_and(rest, signs), dtype=tensor_of(x).element)).out
+
+    return lower
 
 
-def _ceiling_division(op: Any, x: Value, y: Value) -> Made:
-    if _is_bool(x):
-        return None
-    quotient = pd.divide(x, y).out
-    rest = pd.not_equal(pd.multiply(quotient, y), x).out
-    signs = pd.equal(pd.less_than(x, number(0, x)), pd.less_than(y, number(0, y))).out
-    return pd.add(quotient, pd.cast(pd.logical_and(rest, signs), dtype=tensor_of(x).element)).out
+_floor_division = _rounded_division(pd.not_equal, pd.subtract)
+_ceiling_division = _rounded_division(pd.equal, pd.add)
 
 
 def _number_wins(make: Callable[..., Any]) -> Lower:
