@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from tx8ir.core import Attribute, Block, BlockArgument, BoolAttr, DenseAttr, IntAttr, Operation, Program, Region, Value
+from tx8ir.core import Attribute, Block, BoolAttr, DenseAttr, IntAttr, Operation, Program, Region, Value
 from tx8ir.core.attrs.builtin_types import element_of, integer_format, is_integer
 from tx8ir.core.attrs.types import TensorType, Type, VTensorType, i1
 from tx8ir.core.ir.int_range import InferIntRange, IntRange
@@ -166,7 +166,8 @@ class IntegerRangeAnalysis(SparseForwardAnalysis["IntRange | None"], DecidingAna
 
 def _is_carried(value: Value) -> bool:
     """Whether a value comes with control, so that it may come round."""
-    return isinstance(value, BlockArgument) or bool(value.owner.regions)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType, reportAttributeAccessIssue]
+    maker = value.defining_op
+    return maker is None or bool(maker.regions)
 
 
 def constant_attribute(number: int, type: Type) -> Attribute | None:

@@ -68,8 +68,8 @@ class _SparseAnalysis(DataFlowAnalysis, Generic[StateT]):
                     continue
                 state = self.widened(anchor, known, state)
             states[anchor] = state
-            if anchor.__class__ is not Returned:
-                self._push_readers(anchor)  # pyright: ignore[reportArgumentType]
+            if not isinstance(anchor, Returned):
+                self._push_readers(anchor)
             if anchor in self._dependents:
                 for analysis, op in self._dependents[anchor]:
                     analysis.push(op)
