@@ -58,9 +58,8 @@ class Watched(Interpreter):
             self.frames = [frame]
         return frame
 
-    def _start(self, *given: Any) -> Any:
-        step, *_ = given
-        outcome = super()._start(*given)
+    def _start(self, step: Any, *given: Any) -> Any:
+        outcome = super()._start(step, *given)
         for storage in self.changed:
             self._written(step.op, storage)
         self.changed.clear()
