@@ -144,9 +144,9 @@ def test_all_operators_that_are_lacking_are_reported_at_once():
     ]
     error = refusal(model(nodes, initializers={"c": np.asarray(True)}))
     assert {(m.operator, m.domain, m.version, m.node, m.place) for m in error.missing} == {
-        ("StringNormalizer", "", 10, "first", ()),
-        ("Secret", "com.example", 0, "inside", ("choice", "else_branch")),
-        ("Secret", "com.example", 0, "inside", ("choice", "then_branch")),
+        ("StringNormalizer", "", 10, "first", ""),
+        ("Secret", "com.example", 0, "inside", "choice/else_branch"),
+        ("Secret", "com.example", 0, "inside", "choice/then_branch"),
     }
     assert error.message.startswith(
         "<ModelProto>: 3 nodes of 2 operators are not supported: StringNormalizer (version 10) at node 'first'; "

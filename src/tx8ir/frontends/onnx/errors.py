@@ -6,42 +6,42 @@ from collections.abc import Sequence
 
 import attrs
 
-from tx8ir.core import IrError
+from tx8ir.frontends import errors
 
 
 @attrs.frozen
-class MissingOperator:
+class MissingOperator(errors.MissingOperator):
     """An operator of a model that the front end lacks, at one node.
 
     Attributes:
         operator: its name.
+        node: name of the node, or of its first output.
+        place: the graphs around the node, outermost first: names of nodes and of their attributes (`loop/body`).
         domain: its domain; empty for the standard one.
         version: the version of the operator in the model's opset, or the opset where the operator is not known.
-        node: name of the node, or of its first output.
-        place: the graphs around the node, outermost first: names of nodes and of their graph attributes.
     """
 
-    operator: str
-    domain: str
-    version: int
-    node: str
-    place: tuple[str, ...] = ()
+    domain: str = ""
+    version: int = 0
+
+    @property
+    def kind(self) -> str:
+        """The operator with its domain, unless that is the standard one."""
+        return f"{self.domain}::{self.operator}" if self.domain else self.operator
 
     def __str__(self) -> str:
-        name = f"{self.domain}::{self.operator}" if self.domain else self.operator
-        return f"{name} (version {self.version}) at node {'/'.join((*self.place, self.node))!r}"
+        node = f"{self.place}/{self.node}" if self.place else self.node
+        return f"{self.kind} (version {self.version}) at node {node!r}"
 
 
-class OnnxImportError(IrError, ValueError):
-    """An ONNX model that cannot be imported: malformed, or beyond what is supported. The message is one paragraph.
+class OnnxImportError(errors.FrontendError):
+    """An ONNX model that cannot be imported: malformed, or beyond what is supported.
+
+    `file` may be `<bytes>` or `<ModelProto>`, a node without a name has that of its first output, and `needs` are graph
+    inputs whose values would have to be known (`load(…, constants=…)`).
 
     Attributes:
-        file: the file, or `<bytes>` / `<ModelProto>`.
-        node: name of the ONNX node concerned (of its first output if it has no name), or None.
-        operator: its ONNX operator, or None.
         opset: the opset of the model, or None where it is not known yet.
-        needs: graph inputs whose values would have to be known (`load(…, constants=…)`) for the import to go on.
-        missing: every operator of the model that the front end lacks, where that is what is wrong.
     """
 
     def __init__(
@@ -55,11 +55,9 @@ class OnnxImportError(IrError, ValueError):
         needs: Sequence[str] = (),
         missing: Sequence[MissingOperator] = (),
     ) -> None:
-        self.file = file
-        self.node = node
-        self.operator = operator
         self.opset = opset
-        self.needs = tuple(needs)
-        self.missing = tuple(missing)
-        place = file if node is None else f"{file}: node {node!r} ({operator}, opset {opset})"
-        super().__init__(" ".join(f"{place}: {message}".split()))
+        super().__init__(message, file=file, node=node, operator=operator, needs=needs, missing=missing)
+
+    def described_operator(self) -> str:
+        """The operator and the opset."""
+        return f"{self.operator}, opset {self.opset}"

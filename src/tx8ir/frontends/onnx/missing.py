@@ -7,14 +7,13 @@ from typing import Any
 
 import onnx
 
+from tx8ir.frontends.errors import listed
+
 from .errors import MissingOperator, OnnxImportError
 from .functions import FunctionKey, find_schema
 from .model import Source, opset_versions
 from .node import node_label
 from .registry import ONNX_DOMAINS, find_converter
-
-SHOWN = 20
-"""Nodes that a message lists; the error has them all."""
 
 
 def check_operators(source: Source, nodes: Sequence[onnx.NodeProto]) -> None:
@@ -26,9 +25,7 @@ def check_operators(source: Source, nodes: Sequence[onnx.NodeProto]) -> None:
     missing = list(_missing(source, nodes))
     if not missing:
         return
-    listed = "; ".join(map(str, missing[:SHOWN])) + ("; …" if len(missing) > SHOWN else "")
     one = len(missing) == 1
-    kinds = len({(item.domain, item.operator) for item in missing})
     if one and missing[0].version == source.opset and not missing[0].domain:
         known = find_schema("", missing[0].operator, source.opset)
         if known is None:
@@ -40,10 +37,9 @@ def check_operators(source: Source, nodes: Sequence[onnx.NodeProto]) -> None:
                 opset=source.opset,
                 missing=missing,
             )
-    what = "the operator is not supported" if one else f"{len(missing)} nodes of {kinds} operators are not supported"
     first = missing[0]
     raise OnnxImportError(
-        f"{what}: {listed}; docs/reference/onnx.md lists those that are, and `register_operator` adds others",
+        f"{listed(missing)}; docs/reference/onnx.md lists those that are, and `register_operator` adds others",
         file=source.file,
         node=first.node if one else None,
         operator=first.operator if one else None,
@@ -69,7 +65,7 @@ def _missing(source: Source, nodes: Sequence[onnx.NodeProto]) -> Iterator[Missin
                     work.append((function.node, {**opsets, **opset_versions(function.opset_import)}, here))
             elif (version := _lacking(node, opsets)) is not None:
                 domain = "" if node.domain in ONNX_DOMAINS else node.domain
-                yield MissingOperator(node.op_type, domain, version, node_label(node), place)
+                yield MissingOperator(node.op_type, node_label(node), "/".join(place), domain, version)
 
 
 def _lacking(node: onnx.NodeProto, opsets: Mapping[str, int]) -> int | None:

@@ -5,8 +5,10 @@ Files are read without PyTorch. `trace`, and `load` of an `ExportedProgram`, run
 
 from __future__ import annotations
 
+from tx8ir.frontends.errors import MissingOperator
+
 from . import ops as _ops  # fills the registry
-from .errors import MissingOperator, TorchImportError
+from .errors import TorchImportError
 from .live import trace
 from .loading import load
 from .node import TorchNode

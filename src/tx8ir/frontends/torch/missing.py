@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, cast
 
+from tx8ir.frontends.errors import MissingOperator, listed
+
 from .archive import Source
 from .document import Node
-from .errors import MissingOperator, TorchImportError
+from .errors import TorchImportError
 from .node import frames, node_label, operator_of
 from .registry import find_converter
 
-SHOWN: Final = 20
-"""Nodes that a message lists; the error has them all."""
 INLINED: Final = frozenset({"higher_order.wrap_with_set_grad_enabled", "higher_order.wrap_with_autocast"})
 """Operators whose result is that of the graph they are given."""
 NOTHING_TO_DO: Final = frozenset(
@@ -63,12 +63,9 @@ def check_operators(source: Source) -> None:
     missing = list(_missing(source))
     if not missing:
         return
-    listed = "; ".join(map(str, missing[:SHOWN])) + ("; …" if len(missing) > SHOWN else "")
     one = len(missing) == 1
-    kinds = len({item.operator for item in missing})
-    what = "the operator is not supported" if one else f"{len(missing)} nodes of {kinds} operators are not supported"
     raise TorchImportError(
-        f"{what}: {listed}; docs/reference/torch.md lists those that are, `register_operator` adds others, and "
+        f"{listed(missing)}; docs/reference/torch.md lists those that are, `register_operator` adds others, and "
         "`run_decompositions` before saving leaves fewer kinds",
         file=source.file,
         node=missing[0].node if one else None,
