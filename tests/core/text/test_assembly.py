@@ -68,6 +68,19 @@ class TestShortForms:
         assert structurally_equal(program.module, again.module) is None
 
     @pytest.mark.parametrize(
+        "text",
+        [
+            '"arith.constant"() <{value = "x" : i64}> : () -> i64',
+            '"ml_program.global"() <{sym_name = "w", type = i32, is_mutable, sym_visibility = "secret"}> : () -> ()',
+        ],
+    )
+    def test_what_they_cannot_say_is_written_generic(self, text: str):
+        program = parse(text)
+        short = print_op(program.module, short=True)
+        assert text.partition("(")[0] in short
+        assert structurally_equal(program.module, parse(short).module) is None
+
+    @pytest.mark.parametrize(
         ("text", "message"),
         [
             ("cf.br ^bb1", "a successor needs a region"),

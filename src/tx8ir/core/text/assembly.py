@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import attrs
 
 from tx8ir.core.attrs.attributes import Attribute, DenseArrayAttr, DictAttr, IntAttr, StrAttr, UnitAttr
+from tx8ir.core.attrs.builtin_attributes import TypedAttr
 from tx8ir.core.attrs.builtin_types import element_of
 from tx8ir.core.attrs.lexer import IDENTIFIER
 from tx8ir.core.attrs.structured import EnumAttr, FlagsAttr
@@ -123,7 +124,23 @@ class Assembly:
         """Whether the format can say what attributes `op` has, verified or not."""
         if not self._usual.keys() <= op.attributes.keys():
             return False
-        return all(_sayable(element, op) and self._has_types(element, op) for element in self.elements)
+        return all(
+            _sayable(element, op) and self._has_types(element, op) and self._has_no_hidden_type(element, op)
+            for element in self.elements
+        )
+
+    def _has_no_hidden_type(self, element: Element, op: Operation) -> bool:
+        """Whether no attribute is a string with a type, which would be read back as a string without one."""
+        if not isinstance(element, Variable) or not isinstance(element.field, AttributeField):
+            return True
+        found = op.attributes.get(element.field.key)
+        return not (
+            isinstance(found, TypedAttr) and isinstance(found.attribute, StrAttr) and self._is_string(element.field)
+        )
+
+    def _is_string(self, field: AttributeField) -> bool:
+        """Whether the attribute may be a string."""
+        return self._definition.codecs[field.name][0].accepts(StrAttr(""))
 
     def _has_types(self, element: Element, op: Operation) -> bool:
         """Whether values have the types that the format takes for granted where the declaration does not."""
@@ -321,7 +338,7 @@ class Assembly:
                 return
             start = parser.pos
             # What follows a string is no type of it here.
-            is_string = codec.accepts(StrAttr("")) and parser.peek() == '"'
+            is_string = self._is_string(field) and parser.peek() == '"'
             found = StrAttr(parser.string()) if is_string else parser.attribute()
             if not codec.accepts(found):
                 parser.fail(f"attribute {field.key} is {found}, expected {codec.expected}", start)
