@@ -101,14 +101,14 @@ def _ports(program: Program) -> None:
     inputs = {op.x: op for op in backend_ops(program) if isinstance(op, tx8be.InputOp)}
     arguments = program.main.body.blocks[0].args
     (results,) = result_values(program)
-    owners = {storage_of(value): value for value in results.xs}
+    owners = dict.fromkeys(storage_of(value) for value in results.xs)
     for name, argument in zip(program.inputs, arguments, strict=True):
         if argument in inputs:
             op = inputs[argument]
             tx8.SegmentOp(segment_name=f"input.{name}", address=address_of(op.y), size=stored_bytes(op.y), kind="input")
-    for number, (owner, value) in enumerate(owners.items()):
-        if isinstance(owner, tx8be.GroupOp):
-            size, address = stored_bytes(owner.outs[0]), address_of(value)
+    for number, value in enumerate(owners):
+        if isinstance(value.defining_op, tx8be.GroupOp):
+            size, address = stored_bytes(value), address_of(value)
             tx8.SegmentOp(segment_name=f"output.{number}", address=address, size=size, kind="output")
     scratch = read_ddr_scratch(program)
     if scratch is not None:

@@ -11,9 +11,9 @@ from tx8ir.backend.memory.buffers import Buffer
 from tx8ir.backend.memory.ddr_storage import storage_of, stored_bytes
 from tx8ir.backend.memory.planner import plan
 from tx8ir.backend.oplib.tensor import align_up
-from tx8ir.backend.schedule.annotations import write_ddr_address, write_ddr_scratch
+from tx8ir.backend.schedule.annotations import write_ddr_addresses, write_ddr_scratch
 from tx8ir.backend.schedule.transfer import Transfers
-from tx8ir.core import Program
+from tx8ir.core import Program, Value
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, option, register_pass
 from tx8ir.target.chip import Target
@@ -38,8 +38,8 @@ class AllocateDdr(Pass):
     Constants come first in the order of their ids (large ones have the lowest), then inputs, then results, then the
     space that variables share: a variable is live from its group's layer to the layer of its last reader, both
     included, and variables that are not live together may lie on the same bytes (`reuse`). Leaves `ddr_addr` on
-    `Input`, `LoadConst` and `Group` ops and `ddr_scratch` (address, size) on the module. A group that only aliases
-    has no storage of its own.
+    `Input`, `LoadConst` and `Group` ops, several addresses on a group of several results, and `ddr_scratch` (address,
+    size) on the module. A group that only aliases has no storage of its own.
 
     Assumes: `group-barriers` ran. Raises `CompileError` when DDR is too small.
     """
@@ -54,15 +54,18 @@ class AllocateDdr(Pass):
         cursor = self._constants(program, target)
         for op in backend_ops(program):
             if isinstance(op, tx8be.InputOp):
-                write_ddr_address(op, cursor)
+                write_ddr_addresses(op, [cursor])
                 cursor += _banks(stored_bytes(op.y), target)
         (results,) = result_values(program)
-        owners = {storage_of(value): None for value in results.xs}
-        for owner in owners:
-            if isinstance(owner, tx8be.GroupOp):
-                write_ddr_address(owner, cursor)
-                cursor += _banks(stored_bytes(owner.outs[0]), target)
-        cursor = self._variables(program, target, cursor, set(owners))
+        placed: dict[Value, int] = {}
+        for value in dict.fromkeys(storage_of(value) for value in results.xs):
+            if isinstance(value.defining_op, tx8be.GroupOp):
+                placed[value] = cursor
+                cursor += _banks(stored_bytes(value), target)
+        cursor = self._variables(program, target, cursor, placed)
+        for group in backend_ops(program):
+            if isinstance(group, tx8be.GroupOp) and group.group_tag != 2 and group.outs:
+                write_ddr_addresses(group, [placed[value] for value in group.outs])
         needed = cursor - target.ddr_base
         if needed > target.ddr_bytes:
             raise CompileError(f"the program needs {needed} bytes of DDR; there are {target.ddr_bytes}")
@@ -81,32 +84,33 @@ class AllocateDdr(Pass):
                 same = op.parameter == first.parameter and op.y.type == first.y.type
                 if not same or stored_bytes(op.y) != stored_bytes(first.y):
                     raise CompileError(f"constant id {number} is loaded as two different constants", op=op)
-                write_ddr_address(op, cursor)
+                write_ddr_addresses(op, [cursor])
             cursor += _banks(stored_bytes(first.y), target)
         self.count("constants", len(loads))
         return cursor
 
-    def _variables(self, program: Program, target: Target, base: int, fixed: set[object]) -> int:
-        """Places the results of groups that are not results of the program; returns the first free address."""
+    def _variables(self, program: Program, target: Target, base: int, placed: dict[Value, int]) -> int:
+        """Adds to `placed` the results of groups that are not results of the program. The first free address."""
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         deepest = max((group.layer or 0 for group in groups), default=0)
         time = {group: number if group.layer is None else deepest - group.layer for number, group in enumerate(groups)}
-        ends: dict[object, int] = {}
+        ends: dict[Value, int] = {}
         for group in groups:
             for value in group.inputs:
                 owner = storage_of(value)
                 ends[owner] = max(ends.get(owner, 0), time[group])
-        variables = [g for g in groups if g.group_tag != 2 and g not in fixed and g.outs]
-        sizes = [_banks(stored_bytes(g.outs[0]), target) for g in variables]
+        made = [(value, time[g]) for g in groups if g.group_tag != 2 for value in g.outs if value not in placed]
+        variables = [value for value, _ in made]
+        sizes = [_banks(stored_bytes(value), target) for value in variables]
         # Without reuse all are live all the time: first fit lays them one after the other, large ones first.
-        lifetimes = [(time[g], max(time[g], ends.get(g, 0)) + 1) if self.reuse else (0, 1) for g in variables]
+        lifetimes = [(first, max(first, ends.get(value, 0)) + 1) if self.reuse else (0, 1) for value, first in made]
         items = [
             Buffer(str(number), *lifetime, size, target.ddr_bank)
             for number, (lifetime, size) in enumerate(zip(lifetimes, sizes, strict=True))
         ]
         placement = plan(items, steps=self.max_nodes)
-        for group, offset in zip(variables, placement.offsets, strict=True):
-            write_ddr_address(group, base + offset)
+        for value, offset in zip(variables, placement.offsets, strict=True):
+            placed[value] = base + offset
         if placement.peak:
             write_ddr_scratch(program, base, placement.peak)
         self.count("variables", len(variables))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
 from tx8ir.backend.oplib.interface import AlignMode, OpLib
-from tx8ir.backend.schedule.annotations import StorageOp, read_ddr_address
+from tx8ir.backend.schedule.annotations import read_ddr_address
 from tx8ir.core import BlockArgument, Value
 from tx8ir.dialects import tx8be
 from tx8ir.target.layout import size_bytes
@@ -17,8 +17,8 @@ def stored_bytes(value: Value) -> int:
     return size_bytes(shape_of(value), format_of(value), mem_layout_of(value))
 
 
-def storage_of(value: Value) -> StorageOp:
-    """The op that owns the bytes of `value`: an input, a constant, or the group that computes it.
+def storage_of(value: Value) -> Value:
+    """The value whose bytes `value` has: an input, a constant, or a result of the group that computes it.
 
     Raises:
         CompileError: an alias changes the bytes, or a value that is stored nowhere.
@@ -32,10 +32,10 @@ def storage_of(value: Value) -> StorageOp:
             continue
         op = value.defining_op
         if isinstance(op, tx8be.InputOp | tx8be.LoadConstOp):
-            return op
+            return value
         if isinstance(op, tx8be.GroupOp):
             if op.group_tag != 2:
-                return op
+                return value
             terminator = op.body.block.terminator
             assert isinstance(terminator, tx8be.ReturnOp)
             value = terminator.xs[op.results.index(value)]

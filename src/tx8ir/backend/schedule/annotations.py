@@ -6,7 +6,7 @@ Each fact has one writer and one reader here; nothing else knows in which attrib
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 import attrs
 
@@ -20,7 +20,6 @@ from tx8ir.dialects.tx8be import BackendOp, DevAttr, ParallelAttr
 
 __all__ = [
     "Scratch",
-    "StorageOp",
     "read_ddr_address",
     "read_ddr_scratch",
     "read_given_sharding",
@@ -29,7 +28,7 @@ __all__ = [
     "read_spm_bytes",
     "read_tiling",
     "remove_ddr_scratch",
-    "write_ddr_address",
+    "write_ddr_addresses",
     "write_ddr_scratch",
     "write_spm",
     "write_tiling",
@@ -131,21 +130,23 @@ def read_spm_bytes(op: Operation) -> int:
 _ADDRESS: Final = "ddr_addr"
 _SCRATCH: Final = "ddr_scratch"
 
-StorageOp: TypeAlias = "tx8be.InputOp | tx8be.LoadConstOp | tx8be.GroupOp"
-"""The ops that own bytes in DDR."""
+
+def write_ddr_addresses(op: Operation, addresses: Sequence[int]) -> None:
+    """Writes where in DDR the results of an input, a constant or a group lie: a number, several for several results."""
+    op.set_attribute(_ADDRESS, addresses[0] if len(addresses) == 1 else tuple(addresses))
 
 
-def write_ddr_address(op: StorageOp, address: int) -> None:
-    """Writes where in DDR the value of `op` lies."""
-    op.set_attribute(_ADDRESS, address)
+def read_ddr_address(value: Value) -> int:
+    """Where in DDR the result of an input, a constant or a group lies.
 
-
-def read_ddr_address(op: StorageOp) -> int:
-    """Where in DDR the value of `op` lies. Raises `CompileError` when `allocate-ddr` has not said it."""
-    address = op.attributes.get(_ADDRESS)
-    if address is None:
+    Raises `CompileError` when `allocate-ddr` has not said it.
+    """
+    op = value.defining_op
+    assert op is not None
+    found = op.attributes.get(_ADDRESS)
+    if found is None:
         raise CompileError(f"{op.name} has no {_ADDRESS}; run allocate-ddr first", op=op)
-    return int(address.value)
+    return int(found.value if len(op.results) == 1 else found.value[op.results.index(value)])
 
 
 def write_ddr_scratch(program: Program, address: int, size: int) -> None:

@@ -207,7 +207,7 @@ class Inspector:
         return None if array is None or bool(np.ma.getmaskarray(array).all()) else array
 
     def _from_ddr(self, value: Value) -> np.ma.MaskedArray[Any, Any] | None:
-        owner, address, size = storage_of(value), address_of(value), _size(value)
+        owner, address, size = storage_of(value).defining_op, address_of(value), _size(value)
         if isinstance(owner, tx8be.GroupOp):
             code = self._code(owner)
             stores = code.made_by(code.code.body.store, range(code.steps))
