@@ -20,12 +20,12 @@ from tx8ir.backend.axes.cuts import cut, part_counts
 from tx8ir.backend.graph import format_of, shape_of
 from tx8ir.backend.nest.body import CONTRACTIONS, NestBody
 from tx8ir.backend.nest.choice import Choice, Nest
+from tx8ir.backend.nest.estimate import Computed, Moved, estimated_cycles
 from tx8ir.backend.nest.kernels import form_of
 from tx8ir.backend.nest.price import Plan, Pricer
 from tx8ir.backend.nest.spm import SpmPlan, plan_spm, spm_need
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.core import Value
-from tx8ir.target import cost
 from tx8ir.target.chip import Engine
 
 __all__ = ["Found", "find_plan", "floor_cycles", "is_large", "sharings", "strategies"]
@@ -218,43 +218,38 @@ class _Search:
                 yield estimate
 
     def _estimate(self, strategy: Strategy) -> _Estimate | None:
-        """The bytes over the bandwidth of DDR, the cycles of NE and CT and of the kernel core; None: no room.
-
-        What is loaded is taken to be shared by all tiles that read the same.
-        """
+        """The `estimated_cycles` of a strategy; None: no room in SPM, or no instructions."""
         part, trips = self._step(strategy)
         slices = self.body.needs(part)
-        rate, startup = self.target.profile.ddr_bytes_per_cycle, cost.dma_startup(self.target, 0)
-        room, moved, first, last, issued, loading, storing = 0, 0.0, 0.0, 0.0, 0, 0.0, 0
-        tiles = strategy.columns * strategy.rows
         again = any(self._is_again(c.axis) for c in strategy.time)
+        loads: list[Moved] = []
+        stores: list[Moved] = []
         for load in self.body.loads:
             size, count, owners = self._transfer(strategy, load.y, slices.held[load.y], trips)
-            visits = count * (2 if again and any(self._is_again(a) for a in self.space.depends_on(load.y)) else 1)
-            room += size
-            moved += size * visits * owners
-            first = max(first, size * owners / rate)
-            loading += visits * startup * owners / tiles
-            issued += visits * (2 if owners < tiles else 1)  # shared: two of arm and wait, or of load and send
+            times = count * (2 if again and any(self._is_again(a) for a in self.space.depends_on(load.y)) else 1)
+            loads.append(Moved(load.y, size, times, owners, self._sharers(strategy, load.y)))
         for store in self.body.stores:
             size, count, owners = self._transfer(strategy, store.x, slices.held[store.x], trips)
-            room += size
-            moved += size * count * owners
-            last = max(last, size * owners / rate)
-            storing += count * startup
-            issued += count
-        if room > self.target.spm_allocatable_bytes:
+            stores.append(Moved(store.x, size, count, owners))
+        if sum(one.size for one in (*loads, *stores)) > self.target.spm_allocatable_bytes:
             return None
-        ne = ct = 0.0
-        for number in range(len(self.space.ops)):
+        ops: list[Computed] = []
+        for number, op in enumerate(self.space.ops):
             own = self._cycles(number, part)
             if own is None:
                 return None
             axes = frozenset(axis for found in self.space.op_dependence[number] for axis in found)
             runs = math.prod(count for axis, count in trips.items() if axis in axes)
-            ne, ct, issued = ne + own[0] * runs, ct + own[1] * runs, issued + runs
-        busy = max(first + max(ne, ct), first + cost.issue(self.target, issued), loading - startup, storing - startup)
-        return _Estimate(max(moved / rate, startup + busy + last) + startup, strategy)
+            ops.append(Computed(*own, runs, tuple(op.operands), tuple(op.results)))
+        tiles = strategy.columns * strategy.rows
+        return _Estimate(estimated_cycles(self.target, tiles, loads, ops, stores), strategy)
+
+    def _sharers(self, strategy: Strategy, value: Value) -> tuple[int, ...]:
+        """For how many tiles one transfer of a value may be."""
+        axes = self.space.depends_on(value)
+        x, y = (all(c.axis not in axes for c in cuts) for cuts in (strategy.x, strategy.y))
+        columns, rows = strategy.columns if x else 1, strategy.rows if y else 1
+        return tuple({1, columns, rows, columns * rows})
 
     def _step(self, strategy: Strategy) -> tuple[Box, dict[int, int]]:
         """The part of the space that the first step of the first tile has, and the trips of each loop by its axis."""
