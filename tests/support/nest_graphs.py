@@ -21,7 +21,7 @@ from tx8ir.backend.nest.schedule import write_schedule
 from tx8ir.backend.nest.search import sharings, strategies
 from tx8ir.backend.nest.spm import plan_spm
 from tx8ir.backend.search.group_fuse import merge
-from tx8ir.core import Builder, FunctionType, Program, ScalarType, Value, VTensorType, bf16, f16, f32
+from tx8ir.core import Builder, FunctionType, Program, ScalarType, Value, VTensorType, bf16, f16, f32, i32
 from tx8ir.dialects import func, pd, tx8, tx8be
 from tx8ir.interpreter import evaluate
 from tx8ir.sim import Simulator
@@ -48,9 +48,9 @@ class _Graph:
     def any(self, options: Any) -> Any:
         return options[int(self.rng.integers(len(options)))]
 
-    def new(self, *shape: int) -> Value:
-        """A new input."""
-        kind = VTensorType(shape, self.element)
+    def new(self, *shape: int, element: ScalarType | None = None) -> Value:
+        """A new input, of the graph's format where none is given."""
+        kind = VTensorType(shape, element or self.element)
         self.inputs[f"x{len(self.inputs)}"] = kind
         return self.block.body.block.add_argument(kind)
 
@@ -140,6 +140,18 @@ def _reshape(g: _Graph, x: Value, s: tuple[int, ...]) -> Value:
     return pd.reshape(x, shape=g.any(((math.prod(s[:-1]), s[-1]), (s[0], math.prod(s[1:]))))).out
 
 
+def _taken(g: _Graph, x: Value, s: tuple[int, ...]) -> Value | None:
+    if len(s) != 2:
+        return None
+    shape = g.any(((3,), (24,), (4, 5), (1, 16)))
+    return pd.gather(x, g.new(*shape, element=i32)).out
+
+
+def _by_a_scalar(g: _Graph, x: Value, s: tuple[int, ...]) -> Value:
+    scalar = pd.mean(x, axis=tuple(range(len(s))), keepdim=False).out
+    return g.any((pd.add, pd.multiply))(x, g.any((pd.tanh, pd.abs))(scalar).out).out
+
+
 def _image(g: _Graph, x: Value, s: tuple[int, ...]) -> Value | None:
     if len(s) != 4 or min(s[1:3]) < 2 or s[-1] == 1:  # a filter of one channel is one for each channel
         return None
@@ -153,8 +165,8 @@ def _image(g: _Graph, x: Value, s: tuple[int, ...]) -> Value | None:
 
 
 STEPS: tuple[Step, ...] = (
-    _unary, _binary, _binary, _where, _product, _product, _rows, _reduce, _transpose, _join, _slice, _reshape, _image,
-    _image,
+    _unary, _binary, _binary, _where, _product, _product, _rows, _rows, _reduce, _transpose, _join, _slice, _reshape,
+    _image, _image, _image, _taken, _by_a_scalar,
 )  # fmt: skip
 
 
@@ -264,7 +276,10 @@ def misses(program: Program, instructions: Program, seed: int) -> str | None:
     spread = np.abs(evaluate(program, feeds)["y"].astype(np.float64) - exact).max()
     unit = 2.0 ** -(kind.element.format.mantissa_bits + 1)
     for _ in range(3):
-        moved = {n: x.astype(np.float64) * (1 + unit * rng.choice((-1, 1), x.shape)) for n, x in feeds.items()}
+        moved = {
+            n: x if x.dtype.kind == "i" else x.astype(np.float64) * (1 + unit * rng.choice((-1, 1), x.shape))
+            for n, x in feeds.items()
+        }
         spread = max(spread, np.abs(evaluate(program, moved, "fp64")["y"] - exact).max())
     ports = {op.port_name for op in instructions.module.walk() if isinstance(op, tx8.InputOp)}
     got = Simulator(instructions).run({n: x for n, x in feeds.items() if n in ports}).outputs["y"].astype(np.float64)

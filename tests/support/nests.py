@@ -52,13 +52,28 @@ def reshaped() -> Program:
     return of(lambda x: pd.reshape(x, shape=(8, 32)).out, (16, 16))
 
 
-def taken() -> Program:
-    """Rows of a table."""
+def taken(rows: int, columns: int, indices: tuple[int, ...], element: ScalarType = f32) -> Program:
+    """Rows of a table, negated."""
 
     def build(x: Value, index: Value) -> Value:
-        return pd.gather(x, index).out
+        return pd.scale(pd.gather(x, index).out, scale=-1.0).out
 
-    return _program(build, {"x": VTensorType((16, 16), f32), "index": VTensorType((4,), i32)}, {})
+    return _program(build, {"x": VTensorType((rows, columns), element), "index": VTensorType(indices, i32)}, {})
+
+
+def copy(shape: tuple[int, ...], element: ScalarType = f32) -> Program:
+    """An input that is returned as it is."""
+    return of(lambda x: x, shape, element)
+
+
+def scaled_by_its_mean(shape: tuple[int, ...]) -> Program:
+    """Every element times a scalar of rank 0."""
+
+    def build(x: Value) -> Value:
+        mean = pd.mean(x, axis=tuple(range(len(shape))), keepdim=False).out
+        return pd.multiply(x, pd.tanh(mean).out).out
+
+    return of(build, shape)
 
 
 def residual(n: int, size: int, channels: int, inner: int, element: ScalarType = bf16) -> Program:
@@ -161,11 +176,17 @@ def compiled(program: Program, choice: Callable[[NestBody], Choice], target: Tar
 
 
 def random_feeds(program: Program, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Numbers for the inputs; for indices, rows that all tables have which they are for."""
     rng = np.random.default_rng(seed)
     found: dict[str, NDArray[Any]] = {}
-    for name, kind in program.inputs.items():
+    for argument, (name, kind) in zip(program.main.body.block.args, program.inputs.items(), strict=True):
         assert isinstance(kind, VTensorType)
-        found[name] = rng.uniform(-2, 2, kind.shape).astype(kind.element.dtype)
+        tables = [user.x.type for user in argument.users if isinstance(user, pd.GatherOp)]
+        if tables:
+            rows = min(table.shape[0] for table in tables if isinstance(table, VTensorType))
+            found[name] = rng.integers(0, rows, kind.shape).astype(kind.element.dtype)
+        else:
+            found[name] = rng.uniform(-2, 2, kind.shape).astype(kind.element.dtype)
     return found
 
 

@@ -35,6 +35,16 @@ PROGRAMS: dict[str, Callable[[st.DataObject], Program]] = {
         data.draw(st.sampled_from([16, 64])),
         data.draw(st.sampled_from([32, 128])),
     ),
+    "rows of a table": lambda data: nests.taken(
+        data.draw(st.sampled_from([1, 5, 40])),
+        data.draw(st.sampled_from([1, 7, 64, 200])),
+        data.draw(st.sampled_from([(1,), (24,), (3, 5), (2, 4, 8)])),
+        data.draw(st.sampled_from([bf16, f32])),
+    ),
+    "copy": lambda data: nests.copy(
+        data.draw(st.sampled_from([(), (1,), (100,), (7, 33), (24, 64), (2, 3, 5, 20)])),
+        data.draw(st.sampled_from([bf16, f32])),
+    ),
 }
 
 

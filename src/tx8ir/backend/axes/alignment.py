@@ -18,7 +18,7 @@ from tx8ir.core import Block, Operation, RankedTensor, Value
 from tx8ir.target.formats import Format
 from tx8ir.target.layout import MemLayout, aligned_channels
 
-__all__ = ["aligned", "block_alignment", "layout_of"]
+__all__ = ["aligned", "block_alignment", "layout_of", "value_alignment"]
 
 _UNPADDED = 16  # elements: columns of a step of the neural engine, and a C0 tail without padding lanes
 
@@ -28,6 +28,14 @@ def block_alignment(channels: int, format: Format) -> int:
     if format.is_packed:
         return 1
     return _UNPADDED if aligned_channels(channels, format) == channels else format.block
+
+
+def value_alignment(value: Value) -> int:
+    """Multiple of elements at which the last dimension of a tensor may be cut; 1 where it is dense."""
+    kind = value.type
+    if not isinstance(kind, RankedTensor) or not kind.shape or not layout_of(value).is_blocked:
+        return 1
+    return block_alignment(kind.shape[-1], kind.element.format)
 
 
 def layout_of(value: Value) -> MemLayout:

@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 import attrs
 
+from tx8ir.backend.axes.alignment import value_alignment
 from tx8ir.backend.axes.axis import Axis, AxisKind
 from tx8ir.backend.axes.declaration import Declaration
 from tx8ir.backend.axes.interface import declaration_of
@@ -181,6 +182,9 @@ class _Unification:
             for value in (*op.operands, *op.results):
                 if isinstance(value.type, RankedTensor) and value not in self.values:
                     self.values[value] = [self.refinement.axis(extent, value) for extent in shape_of(value)]
+        for value in stores:  # one that is stored as it was loaded
+            if value not in self.values:
+                self.values[value] = [self.refinement.axis(extent, value) for extent in shape_of(value)]
         self._unify()
         self._fix()
         self.group_axes = self._choose()
@@ -265,11 +269,16 @@ class _Unification:
     ) -> tuple[Axis, ...]:
         axes: list[Axis] = []
         taken: set[str] = set()
+        last = {
+            factor: value_alignment(value)
+            for value in self.stores if self.values[value]
+            for factor in self.refinement.chain(self.values[value][-1:])[-1:]
+        }  # fmt: skip
         for factor, number in self.group_axes.items():
             own = [(self.declarations[op].axes[axis], chains[op][axis]) for op, axis in members[number]]
             name = _unique(_telling([axis.name for axis, _ in own]), taken)
             kind = AxisKind.WHOLE if factor.is_fixed else _strictest([axis.kind for axis, _ in own])
-            alignment, boundaries = 1, None
+            alignment, boundaries = 1 if own else last.get(factor, 1), None
             for axis, chain in own:
                 if chain is None:
                     continue

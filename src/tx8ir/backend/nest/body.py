@@ -113,13 +113,12 @@ class NestBody:
             CompileError: an op of it declares no axes.
         """
         ops = list(group.body.block)
-        loads = tuple(op for op in ops if isinstance(op, tx8be.LoadVarOp | tx8be.LoadConstOp))
+        brought = [op for op in ops if isinstance(op, tx8be.LoadVarOp | tx8be.LoadConstOp)]
+        loads = tuple(op for op in brought if not _stays_in_ddr(op.y))
         stores = tuple(op for op in ops if isinstance(op, tx8be.StoreVarOp))
-        around = (*loads, *stores)
         computing = [
-            op for op in ops
-            if isinstance(op, tx8be.BackendOp) and op not in around and not isinstance(op, KEPT)
-        ]  # fmt: skip
+            op for op in ops if isinstance(op, tx8be.BackendOp) and op not in brought and not isinstance(op, KEPT)
+        ]
         space = group_space(computing, [store.x for store in stores])
         target, region = tx8.target_of(group) if target is None else target, group.dev_region
         mesh = target.grid if region is None else (region.dx, region.dy)
@@ -134,6 +133,14 @@ class NestBody:
     def number(self) -> dict[Value, int]:
         """The position of each value in `values`."""
         return {value: i for i, value in enumerate(self.values)}
+
+    def tables(self, op: int) -> tuple[int, ...]:
+        """The operands of an op, by position, that it addresses in DDR by itself."""
+        operands = self.space.ops[op].operands
+        return tuple(
+            i for i, value in enumerate(operands)
+            if value not in self.number and not isinstance(value.type, NoneType)
+        )  # fmt: skip
 
     def needs(self, part: Box) -> GroupSlices:
         """What a part of the space needs; see `axes.needs`."""
@@ -186,22 +193,21 @@ def covers(group: tx8be.GroupOp) -> bool:
 def refusal(group: tx8be.GroupOp) -> str | None:
     """Why this package does not compile a group; None where it does.
 
-    Its ops must have kernels that take what they read from SPM, and declare their axes; nothing is empty or packed.
+    Its ops must have kernels and declare their axes, what they read lies where they want it, in SPM or in DDR, and
+    nothing is empty or packed.
     """
-    if group.group_tag != 0:
-        return f"group_tag is {group.group_tag}"
+    if group.group_tag == 2:
+        return "it is an alias in DDR"
     stored: set[Value] = set()
     for op in group.body.block:
         why = _unfit_type(op)
         match op:
-            case tx8be.LoadVarOp() | tx8be.NoneOp() | tx8be.ReturnOp():
+            case tx8be.LoadVarOp() | tx8be.LoadConstOp() | tx8be.NoneOp() | tx8be.ReturnOp():
                 pass
-            case tx8be.LoadConstOp():
-                why = why or ("an op addresses a constant in DDR by itself" if op.bypasscodegen else None)
             case tx8be.StoreVarOp():
                 source = _before_relayout(op.x)
-                if source in stored or _is_loaded(op.x):
-                    why = "a store of what is loaded, or of a value that is stored already"
+                if source in stored:
+                    why = why or "a value is stored twice"
                 stored.add(source)
             case _:
                 why = why or _unfit_op(op)
@@ -215,10 +221,18 @@ def _unfit_op(op: Operation) -> str | None:
     if library is None or op.interface(Axes) is None:
         return f"{op.name} has no kernel"
     query = library.query()
-    present = (i for i, value in enumerate(op.operands) if not isinstance(value.type, NoneType))
-    if query.engine is MainEngine.NONE or not all(query.loads(i) for i in present):
+    if query.engine is MainEngine.NONE:
         return f"{op.name} is not computed in SPM"
+    for i, value in enumerate(op.operands):
+        if not isinstance(value.type, NoneType) and query.loads(i) == _stays_in_ddr(value):
+            return f"operand {i} of {op.name} is {'in DDR' if query.loads(i) else 'not in DDR'}"
     return None
+
+
+def _stays_in_ddr(value: Value) -> bool:
+    """Whether an op of a group that reads a value addresses it in DDR by itself, such as the table of a gather."""
+    source = value.defining_op
+    return source is None or (isinstance(source, tx8be.LoadConstOp) and bool(source.bypasscodegen))
 
 
 def _before_relayout(value: Value) -> Value:
@@ -237,13 +251,13 @@ def _is_matrix(op: Operation) -> bool:
 
 def _has_no_padding(value: Value) -> bool:
     """Whether a transfer can change a value from or to channel blocks on the way: it would not fill padding lanes."""
-    channels = shape_of(value)[-1]
+    channels = (shape_of(value) or (1,))[-1]
     return aligned_channels(channels, format_of(value)) == channels
 
 
 def _unfit_type(op: Operation) -> str | None:
     for value in (*op.operands, *op.results):
         kind = value.type
-        if isinstance(kind, RankedTensor) and (kind.element.format.is_packed or not kind.shape or 0 in kind.shape):
+        if isinstance(kind, RankedTensor) and (kind.element.format.is_packed or 0 in kind.shape):
             return f"{op.name} has a value of type {kind}"
     return None

@@ -13,7 +13,7 @@ from typing import TypeAlias, TypeVar
 import attrs
 
 from tx8ir.backend.axes import GroupSlices
-from tx8ir.backend.graph import CompileError
+from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
 from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.nest.buffers import Turn, turn_of
 from tx8ir.backend.nest.kernels import Form, Kernels, filled, form_of, merged, recorded, state_size
@@ -184,7 +184,8 @@ class NestCode:
             terms: dict[int, int] = {}
             for repeat, trip, trips in place.probes():
                 other = self.kernels.transfer(op, self._slices(tile, place, trips).held[value])
-                distances = {b.source - a.source for a, b in zip(first.walks, other.walks, strict=False)}
+                pairs = zip(first.walks, other.walks, strict=False)
+                distances = {b.source - a.source for a, b in pairs} or {0}  # an empty slice moves nowhere
                 if other.structure != first.structure or distances != {terms.setdefault(repeat, min(distances)) * trip}:
                     raise CompileError(
                         f"a {place.slot.role} moves unevenly through DDR in repeat {repeat}", op=self.scheduled.schedule
@@ -203,6 +204,27 @@ class NestCode:
     def _store(self, op: Operation, place: _Place) -> list[Stream]:
         target = self.group.outs[self._returned(op)]
         return self._transfers(op, op.operands[0], target, place, self.nest.storing(op.operands[0]), store_instructions)
+
+    def _table(self, value: Value, tile: Tile, place: _Place) -> Address:
+        """Where in DDR the slice of a value begins that a tile reads there."""
+
+        def offset(trips: Sequence[int]) -> int:
+            element = 0
+            box = self._slices(tile, place, trips).held[value]
+            for start, extent in zip(box.start, shape_of(value), strict=True):
+                element = element * extent + start
+            return element * format_of(value).bytes
+
+        if mem_layout_of(value).is_blocked:
+            raise CompileError("an operand that is read in place must be dense", op=self.scheduled.schedule)
+        first = offset(place.first)
+        terms: dict[int, int] = {}
+        for repeat, trip, trips in place.probes():
+            distance = offset(trips) - first
+            if distance != terms.setdefault(repeat, distance) * trip:
+                raise CompileError(f"a table is read unevenly in repeat {repeat}", op=self.scheduled.schedule)
+        follows = tuple(Term(repeat, stride) for repeat, stride in terms.items() if stride)
+        return Address(address_of(value) + first, follows)
 
     def _transfers(
         self,
@@ -294,9 +316,12 @@ class NestCode:
         number = self.body.space.ops.index(op)
         places = self._places(op, place)
         state, scratch = self.scheduled.spm.states[number], self.scheduled.spm.scratch[number]
+        in_ddr = {i: op.operands[i] for i in self.body.tables(number)}
+        at = {name: {i: self._table(v, tile, place) for i, v in in_ddr.items()} for tile, name in self.tiles.items()}
         streams: list[Stream] = []
         for form, tiles in self._classes(number, place).items():
-            kernel = recorded(self.body, number, place.slot.phase, form, places, state, scratch)
+            tables = {i: tuple(at[name][i] for name in tiles) for i in in_ddr}
+            kernel = recorded(self.body, number, place.slot.phase, form, places, state, scratch, tables)
             streams.append(Stream(tiles, kernel.instructions))
         return streams
 

@@ -20,6 +20,7 @@ from tx8ir.backend.schedule.transfer import Transfer, transfer
 from tx8ir.core import Operation, Value, VerifyError
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8
+from tx8ir.dialects.tx8.access import MemorySpace
 from tx8ir.target.chip import Engine
 
 __all__ = ["Form", "KernelWork", "Kernels", "Resource", "Work", "filled", "form_of", "merged", "recorded"]
@@ -33,7 +34,7 @@ class Form:
     """What the slices of an op's operands and result have in common where the same instructions compute them.
 
     Attributes:
-        held: of each operand the extents of the slice that is in SPM, None for an absent one.
+        held: of each operand the extents of the slice that is in SPM, None for an absent one and one that stays in DDR.
         read: of each operand where in that slice begins what the op reads of it, and the extents.
         pads: the padding (top, bottom, left, right) that the slice's window sees.
         result: the extents of the result.
@@ -46,7 +47,11 @@ class Form:
 
 
 def form_of(body: NestBody, op: int, slices: GroupSlices) -> Form | None:
-    """The form of an op's slices; None where they are empty."""
+    """The form of an op's slices; None where they are empty.
+
+    Raises:
+        CutError: windows see padding alone, which no slice can say.
+    """
     own = slices.ops[op]
     if own is None:
         return None
@@ -54,15 +59,17 @@ def form_of(body: NestBody, op: int, slices: GroupSlices) -> Form | None:
     reads: list[tuple[tuple[int, ...], tuple[int, ...]] | None] = []
     pads = (0, 0, 0, 0)
     for value, read in zip(body.space.ops[op].operands, own.operands, strict=True):
-        if read is None:
+        if read is None or value not in body.number:
             held.append(None)
             reads.append(None)
             continue
         box = slices.held[value]
         held.append(box.extent)
-        start = tuple(a - b for a, b in zip(read.box.start, box.start, strict=True))
+        start = tuple(0 if read.box.empty else a - b for a, b in zip(read.box.start, box.start, strict=True))
         reads.append((start, read.box.extent))
         if any(read.before) or any(read.after):
+            if read.box.empty:
+                raise CutError(f"windows of {body.space.ops[op].name} see padding only")
             pads = (read.before[1], read.after[1], read.before[2], read.after[2])
     return Form(tuple(held), tuple(reads), pads, slices.held[body.space.ops[op].results[0]].extent)
 
@@ -75,6 +82,7 @@ def recorded(
     places: Mapping[int, int] | None = None,
     state: int = 0,
     scratch: int = 0,
+    tables: Mapping[int, tuple[int, ...]] | None = None,
 ) -> OpKernel:
     """The kernel of an op for slices of a form.
 
@@ -86,6 +94,7 @@ def recorded(
         places: the address of each value, by its number in the body.
         state: the address of the op's state.
         scratch: that of its temporaries.
+        tables: of each operand that stays in DDR the addresses, one per tile.
     """
     found = body.space.ops[op]
     places = {} if places is None else places
@@ -97,7 +106,7 @@ def recorded(
         operands.append(placed)
     value = found.results[0]
     result = body.in_spm(value, form.result).at(places.get(body.number[value], 0))
-    kernel = OpKernel(OpSlice(tuple(operands), result, form.pads), body.target, scratch)
+    kernel = OpKernel(OpSlice(tuple(operands), result, form.pads, tables or {}), body.target, scratch)
     for i, (extent, read) in enumerate(zip(form.held, form.read, strict=True)):
         if read is not None and (any(read[0]) or read[1] != extent):
             kernel.cut_out(i, *read)
@@ -242,7 +251,8 @@ class Kernels:
         found = self.body.space.ops[op]
         values = {self.body.number[v] for v in (*found.operands, *found.results) if v in self.body.number}
         places = {number: (number + 1) * _VALUE for number in values}
-        kernel = recorded(self.body, op, phase, form, places, _STATE, _SCRATCH)
+        tables = dict.fromkeys(self.body.tables(op), (0,))
+        kernel = recorded(self.body, op, phase, form, places, _STATE, _SCRATCH, tables)
         works, illegal = self._works_of(kernel)
         state = state_size(found, kernel.result) if phase else 0
         return KernelWork(works, kernel.temp_bytes, state, illegal)
@@ -273,7 +283,9 @@ class Kernels:
         work = made.work(self.body.target, accesses)
         assert isinstance(work.cycles, int)
         assert made.engine is not None
-        touched = [(access.writes, _resource(access.addresses[0])) for access in accesses]
+        touched = [
+            (access.writes, _resource(access.addresses[0])) for access in accesses if access.space is MemorySpace.SPM
+        ]
         reads = tuple(resource for writes, resource in touched if not writes)
         writes = tuple(resource for writes, resource in touched if writes)
         return Work(made.engine, work.cycles, work.ddr_bytes, reads, writes), illegal

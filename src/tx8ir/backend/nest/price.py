@@ -186,7 +186,8 @@ class Pricer:
 
     def _work(self, plan: Plan, slot: Slot) -> KernelWork:
         form = form_of(self.body, slot.stage.subject, self.slices(plan, slot))
-        assert form is not None
+        if form is None:
+            return KernelWork(())
         work = self.kernels.compute(slot.stage.subject, slot.phase, form)
         if work.illegal is not None:
             raise Unfit(work.illegal)

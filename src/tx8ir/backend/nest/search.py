@@ -17,14 +17,16 @@ import attrs
 
 from tx8ir.backend.axes import Axis, AxisKind, Cut, CutError, Strategy, Window, work
 from tx8ir.backend.axes.cuts import cut, part_counts
-from tx8ir.backend.graph import format_of, shape_of
+from tx8ir.backend.graph import CompileError, format_of, shape_of
 from tx8ir.backend.nest.body import CONTRACTIONS, NestBody
+from tx8ir.backend.nest.buffers import Buffering
 from tx8ir.backend.nest.choice import Choice, Nest
 from tx8ir.backend.nest.estimate import Computed, Moved, estimated_cycles
 from tx8ir.backend.nest.kernels import form_of
 from tx8ir.backend.nest.price import Plan, Pricer
 from tx8ir.backend.nest.spm import SpmPlan, plan_spm, spm_need
 from tx8ir.backend.oplib.boxes import Box
+from tx8ir.backend.schedule.annotations import read_given_sharding
 from tx8ir.core import Value
 from tx8ir.target.chip import Engine
 
@@ -38,8 +40,8 @@ SLACK = 1.1
 """By how much an estimate may be above the best price: sharing and overlap may save what it counts."""
 SHORTEST = 500
 """Cycles that a step takes at least, about: the start-up of a transfer. No more steps than that are worth a look."""
-FEW = 16.0
-"""Steps that are tried where all of those fail."""
+WIDER = ((16, False), (16, True), (4096, True))
+"""Where all of those fail: steps that are tried, and whether with fewer tiles, and any number of trips, as well."""
 KEPT = 16
 """Choices that are remembered besides the best, for who wants to see what the search tried."""
 BUFFERS = ((2, 2), (3, 2), (4, 2), (2, 1), (4, 1), (1, 1))
@@ -69,6 +71,17 @@ class _Estimate:
     strategy: Strategy
 
 
+@attrs.frozen
+class _Given:
+    """Axes of a dimension of a stored value that are to be cut into `parts` over the mesh."""
+
+    axes: tuple[int, ...]
+    parts: int
+
+    def is_in(self, x: Sequence[Cut], y: Sequence[Cut]) -> bool:
+        return math.prod(cut.parts for cut in (*x, *y) if cut.axis in self.axes) == self.parts
+
+
 def strategies(body: NestBody, most_steps: int) -> Iterator[Strategy]:
     """The strategies of a group with at most `most_steps` steps in time, not all of which can be carried out."""
     search = _Search(body)
@@ -76,11 +89,11 @@ def strategies(body: NestBody, most_steps: int) -> Iterator[Strategy]:
     return search.strategies()
 
 
-def find_plan(body: NestBody) -> Found | None:
-    """The cheapest plan of a group; None where no strategy can be carried out.
+def find_plan(body: NestBody) -> Found:
+    """The cheapest plan of a group.
 
     Raises:
-        CompileError: an op of the group has no kernel for a part of an axis that it combines.
+        CompileError: no strategy can be carried out, with what the smallest slices lack.
     """
     return _Search(body).run()
 
@@ -94,23 +107,47 @@ class _Search:
         self.summed = self._summed()
         self.windows = self._windows()
         self.most_steps: float = max(1.0, floor_cycles(body) / SHORTEST)
+        self.thorough = False
+        self.illegal: str | None = None
         self.priced = 0
         self.tried: list[tuple[int, Choice]] = []
         self._work: dict[tuple[int, Box], tuple[float, float]] = {}
 
-    def run(self) -> Found | None:
+    def run(self) -> Found:
         found = self._cheapest()
-        if found is None and self.most_steps < FEW:  # what no instruction takes at a time, however small it is
-            self.most_steps = FEW
-            found = self._cheapest()
+        for steps, thorough in WIDER:
+            if found is None and self._smallest_fits():
+                self.most_steps, self.thorough = max(self.most_steps, steps), thorough
+                found = self._cheapest()
+        if found is None:
+            body = self.body
+            names = ", ".join(op.name for op in self.space.ops) or "a copy"
+            results = ", ".join(str(list(shape_of(store.x))) for store in body.stores)
+            raise CompileError(
+                f"no slice of {names} -> {results} fits the {self.target.spm_allocatable_bytes} bytes of SPM and the "
+                f"instructions{'' if self.illegal is None else f': {self.illegal}'}",
+                op=body.group,
+            )
         return found
+
+    def _smallest_fits(self) -> bool:
+        """Whether the smallest slices that there are fit SPM, and the instructions."""
+        part = self.space.whole
+        for number, axis in enumerate(self.space.axes):
+            if number not in self.windows:
+                part = part.replace(number, 0, cut(axis, part_counts(axis)[-1])[0][1])
+        held = self.body.needs(part).held
+        room = sum(self.body.in_spm(value, held[value].extent).size_bytes for value in self.body.values)
+        return room <= self.target.spm_allocatable_bytes and all(
+            self._cycles(number, part) is not None for number in range(len(self.space.ops))
+        )
 
     def _cheapest(self) -> Found | None:
         estimates = sorted(self._estimates(), key=lambda estimate: estimate.cycles)
         best: Found | None = None
         since = 0
         for estimate in estimates:
-            if since >= PATIENCE or (best is not None and estimate.cycles >= SLACK * best.cycles):
+            if best is not None and (since >= PATIENCE or estimate.cycles >= SLACK * best.cycles):
                 break
             before = self.priced
             found = self._best(estimate.strategy, math.inf if best is None else best.cycles)
@@ -155,11 +192,31 @@ class _Search:
             i for i, axis in enumerate(self.space.axes)
             if axis.kind.can_be_cut and i not in self.windows and axis.boundaries is None
         ]  # fmt: skip
+        given = self._given()
+        if given:
+            return [cuts for _, cuts in self._over(axes) if all(one.is_in(*cuts) for one in given)]
         found = self._over([i for i in axes if i not in self.summed])
         if 2 * max(tiles for tiles, _ in found) <= len(self.body.tiles):  # sums that tiles add up use more of them
             found = self._over(axes)
         most = max(tiles for tiles, _ in found)
-        return [cuts for tiles, cuts in found if 2 * tiles > most]
+        return [cuts for tiles, cuts in found if self.thorough or 2 * tiles > most]
+
+    def _given(self) -> list[_Given]:
+        """The numbers of parts that somebody asked for, of axes of stored values."""
+        found: list[_Given] = []
+        for store in self.body.stores:
+            sharding, dimensions = read_given_sharding(store), self.space.dimensions[store.x]
+            if sharding is None:
+                continue
+            if len(sharding) != len(dimensions) or min(sharding, default=1) < 1:
+                raise CompileError(
+                    f"sharding {list(sharding)} is given for a result of shape {list(shape_of(store.x))}", op=store
+                )
+            found += [
+                _Given(() if chain is None else chain.axes, parts)
+                for chain, parts in zip(dimensions, sharding, strict=True)
+            ]
+        return found
 
     def _over(self, axes: Sequence[int]) -> list[tuple[int, tuple[tuple[Cut, ...], tuple[Cut, ...]]]]:
         """Cuts of some axes over x and over y, with the tiles that they use."""
@@ -197,7 +254,7 @@ class _Search:
                 continue
             parts = math.prod(c.parts for c in (*x, *y) if c.axis == number)
             own = attrs.evolve(axis, extent=cut(axis, parts)[0][1])
-            options.append([Cut(number, trips) for trips in _trips(own)])
+            options.append([Cut(number, trips) for trips in (part_counts(own) if self.thorough else _trips(own))])
         for chosen in itertools.product(*options):
             loops = [c for c in chosen if c.parts > 1]
             if len(loops) > 3 or math.prod(c.parts for c in loops) > self.most_steps:
@@ -213,7 +270,10 @@ class _Search:
 
     def _estimates(self) -> Iterator[_Estimate]:
         for strategy in self.strategies():
-            estimate = self._estimate(strategy)
+            try:
+                estimate = self._estimate(strategy)
+            except CutError:
+                continue
             if estimate is not None:
                 yield estimate
 
@@ -278,14 +338,16 @@ class _Search:
         found = self._work.get((number, part))
         if found is None:
             form = form_of(self.body, number, self.body.needs(part))
-            assert form is not None
+            if form is None:
+                return 0.0, 0.0
             axes = self.space.declarations[number].axes
             whole = all(part.axis(a)[1] == self.space.axes[a].extent for a in self._combined(number)) if axes else True
             again = any(self._is_again(a) for a in self._combined(number))
             phases = ("",) if whole else ("first", "finish") if again else ("next",)
             works = [self.pricer.kernels.compute(number, phase, form) for phase in phases]
-            if any(work.illegal is not None for work in works):
-                found = (math.inf, math.inf)
+            illegal = next((work.illegal for work in works if work.illegal is not None), None)
+            if illegal is not None:
+                self.illegal, found = illegal, (math.inf, math.inf)
             else:
                 flat = [one for work in works for one in work.works]
                 found = (
@@ -351,12 +413,12 @@ class _Search:
         self, choice: Choice, nest: Nest, tried: set[object], needs: dict[tuple[int, ...], int]
     ) -> tuple[Plan, int] | None:
         """The plan of a choice and its price; None where it does not fit, or is another one's."""
+        counts = Buffering(attrs.evolve(nest, choice=choice)).counts
+        if (counts, choice.along) in tried:
+            return None
+        tried.add((counts, choice.along))
         try:
             plan = Plan.of(self.body, choice, nest)
-            counts = plan.buffering.counts
-            if (counts, choice.along) in tried:
-                return None
-            tried.add((counts, choice.along))
             if counts not in needs:  # whatever the loads share
                 needs[counts] = spm_need(plan, self.pricer.kernels)
             if needs[counts] > self.target.spm_allocatable_bytes:

@@ -230,7 +230,8 @@ class _Stages:
 
 def engine_of(body: NestBody, number: int) -> str:
     """The engine that does most of an op's work."""
-    return "ne" if isinstance(body.space.ops[number], CONTRACTIONS) else "ct"
+    op = body.space.ops[number]
+    return "ne" if isinstance(op, CONTRACTIONS) else "ld" if body.tables(number) else "ct"
 
 
 def _armed_first(stages: list[Stage]) -> list[Stage]:

@@ -31,7 +31,7 @@ ROLES = {
     "arm": ("dte",),
     "send": ("dte",),
     "wait": ("dte",),
-    "compute": ("ne", "ct", "tdma"),
+    "compute": ("ne", "ct", "tdma", "ld"),
     "merge": ("dte",),
     "store": ("st",),
 }
