@@ -49,7 +49,7 @@ class CompileOptions:
         SPM; "single" leaves one operation per group.
     opt_loops: which groups become loop nests (`schedule-groups`): "large" ones and those that have no tiling, or "all",
         which makes faster programs and takes seconds longer. "none": all are time steps of a tiling, one after the
-        other, whose values `tx8ir.testing.Inspector` and `first_divergence` can follow; not every group has one.
+        other; not every group has one.
     opt_ddr: "on" lets variables in DDR that are not live together share bytes; "off" gives each bytes of its own, so
         that a run leaves all of them in memory to be looked at.
     """

@@ -7,14 +7,17 @@ from typing import Any
 
 import attrs
 import numpy as np
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import tx8ir.compiler as compiler
+from tx8ir.backend.axes import Cut, Strategy
 from tx8ir.backend.graph import backend_ops
 from tx8ir.backend.nest.body import NestBody, fold_relayouts, refusal
 from tx8ir.backend.nest.choice import Choice
 from tx8ir.backend.nest.price import Plan, Pricer
 from tx8ir.backend.nest.schedule import write_schedule
+from tx8ir.backend.nest.search import sharings, strategies
 from tx8ir.backend.nest.spm import plan_spm
 from tx8ir.backend.search.group_fuse import merge
 from tx8ir.core import Builder, FunctionType, Program, ScalarType, Type, Value, VTensorType, bf16, f32, i32
@@ -140,6 +143,59 @@ def body_of(lower: Program) -> NestBody:
     return NestBody.of(group)
 
 
+def by_name(body: NestBody, **cuts: dict[str, int]) -> Strategy:
+    names = [axis.name for axis in body.space.axes]
+    return Strategy(
+        **{
+            where: tuple(Cut(names.index(axis), parts) for axis, parts in found.items())
+            for where, found in cuts.items()
+        }
+    )
+
+
+PROGRAMS: dict[str, Callable[[st.DataObject], Program]] = {
+    "product": lambda data: product(
+        data.draw(st.sampled_from([1, 24, 64, 100])),
+        data.draw(st.sampled_from([32, 64, 192])),
+        data.draw(st.sampled_from([16, 64, 128, 320])),
+        data.draw(st.sampled_from([bf16, f32])),
+        activated=data.draw(st.booleans()),
+    ),
+    "softmax": lambda data: softmax(
+        data.draw(st.sampled_from([(4, 512), (7, 64), (2, 6, 128), (1, 2, 5, 192)])),
+        data.draw(st.sampled_from([bf16, f32])),
+    ),
+    "residual": lambda data: residual(
+        data.draw(st.integers(1, 2)),
+        data.draw(st.sampled_from([6, 9, 16])),
+        data.draw(st.sampled_from([16, 64])),
+        data.draw(st.sampled_from([32, 128])),
+    ),
+    "rows of a table": lambda data: taken(
+        data.draw(st.sampled_from([1, 5, 40])),
+        data.draw(st.sampled_from([1, 7, 64, 200])),
+        data.draw(st.sampled_from([(1,), (24,), (3, 5), (2, 4, 8)])),
+        data.draw(st.sampled_from([bf16, f32])),
+    ),
+    "copy": lambda data: copy(
+        data.draw(st.sampled_from([(), (1,), (100,), (7, 33), (24, 64), (2, 3, 5, 20)])),
+        data.draw(st.sampled_from([bf16, f32])),
+    ),
+}
+
+
+def any_choice(data: st.DataObject, body: NestBody) -> Choice:
+    """A choice for a group, legal or not."""
+    found = list(strategies(body, most_steps=32))
+    strategy = found[data.draw(st.integers(0, len(found) - 1), label="strategy")]
+    return Choice(
+        strategy,
+        data.draw(st.integers(1, 3), label="load buffers"),
+        data.draw(st.integers(1, 2), label="store buffers"),
+        tuple(data.draw(st.sampled_from(options), label="along") for options in sharings(body, strategy)),
+    )
+
+
 @attrs.frozen
 class Compiled:
     """A program with instructions, its graph with the schedule as text, and the price of the choice in cycles."""
@@ -158,11 +214,15 @@ def schedule(lower: Program, body: NestBody, choice: Choice) -> int:
     return cycles
 
 
+def allocate(lower: Program) -> Program:
+    """A scheduled program with all addresses."""
+    PassManager.parse("group-barriers,shard-and-split,allocate-spm,allocate-ddr").run(lower, verify_each=True)
+    return lower
+
+
 def generate(lower: Program) -> Program:
     """The instructions of a scheduled program."""
-    PassManager.parse("group-barriers,shard-and-split,allocate-spm,allocate-ddr,generate-tx8").run(
-        lower, verify_each=True
-    )
+    PassManager.parse("generate-tx8").run(allocate(lower), verify_each=True)
     return lower
 
 

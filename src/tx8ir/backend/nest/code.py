@@ -28,16 +28,17 @@ from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import SlotAttr
 from tx8ir.target.chip import Target
 
-__all__ = ["NestCode"]
+__all__ = ["NestCode", "Place", "SlotCode"]
 
 Tile: TypeAlias = tuple[int, int]
 KeyT = TypeVar("KeyT", bound=Hashable)
 
 
 @attrs.frozen
-class _Place:
-    """A slot in the repeats around it: the trips of each, outermost first."""
+class Place:
+    """A slot of a step, in the repeats around it: the trips of each, outermost first."""
 
+    step: tx8be.StepOp
     slot: SlotAttr
     times: tuple[int, ...]
 
@@ -58,10 +59,22 @@ class _Place:
                 yield repeat, trip, (*self.first[:repeat], trip, *self.first[repeat + 1 :])
 
 
+@attrs.frozen(eq=False)
+class SlotCode:
+    """What was built for a slot of the schedule."""
+
+    value: Value
+    """The result of the op of the body that the slot names."""
+    place: Place
+    instructions: int
+    """How many."""
+
+
 class NestCode:
     """The instructions of one scheduled group, built at the current insertion point.
 
-    `emit_constants` comes first and `emit` after it; what they give is the number of instructions.
+    `emit_constants` comes first and `emit` after it; what they give is the number of instructions. `slots` says which
+    slot each of them is for, in order.
 
     Raises:
         CompileError: the schedule does not fit the group, or a repeat has trips that differ in more than addresses.
@@ -74,31 +87,32 @@ class NestCode:
         self.body = self.nest.body
         self.kernels = Kernels(self.body)
         self.tiles = {tile: self.body.tile_at(*tile) for tile in self.nest.parts}
+        self.slots: list[SlotCode] = []
 
     def emit_constants(self) -> int:
         """The first loads of constants into each of their buffers. They depend on no other group."""
         early = sorted(self._early.items(), key=lambda item: item[0][1].role == "wait")
-        return sum(self._slot(value, _Place(slot, ())) for (value, slot), _ in early)
+        return sum(self._slot(value, Place(step, slot, ())) for (value, slot), (step, _) in early)
 
     def emit(self) -> int:
         """Everything else."""
         return self._nodes(list(self.scheduled.schedule.body.block), ())
 
     @cached_property
-    def _early(self) -> dict[tuple[Value, SlotAttr], Turn]:
+    def _early(self) -> dict[tuple[Value, SlotAttr], tuple[tx8be.StepOp, Turn]]:
         """What `emit_constants` does, in order: all that stands before the repeats, messages with their waits."""
-        found: dict[tuple[Value, SlotAttr], Turn] = {}
+        found: dict[tuple[Value, SlotAttr], tuple[tx8be.StepOp, Turn]] = {}
         for op in self.scheduled.schedule.body.block:
             if not isinstance(op, tx8be.StepOp):
                 break
             for value, slot in zip(op.ops, op.entries, strict=True):
                 if isinstance(value.defining_op, tx8be.LoadConstOp):
                     number = self.body.number[value]
-                    turn = self._turn(number, _Place(slot, ()))
+                    turn = self._turn(number, Place(op, slot, ()))
                     if turn.first < self.scheduled.counts[number]:
-                        found[value, slot] = turn
-        awaited = {(value, turn) for (value, slot), turn in found.items() if slot.role == "wait"}
-        return {key: turn for key, turn in found.items() if not key[1].along or (key[0], turn) in awaited}
+                        found[value, slot] = op, turn
+        awaited = {(value, turn) for (value, slot), (_, turn) in found.items() if slot.role == "wait"}
+        return {key: at for key, at in found.items() if not key[1].along or (key[0], at[1]) in awaited}
 
     def _nodes(self, ops: Sequence[Operation], times: tuple[int, ...]) -> int:
         made, repeats = 0, bool(times)
@@ -112,13 +126,13 @@ class NestCode:
             elif isinstance(op, tx8be.StepOp):
                 for value, slot in zip(op.ops, op.entries, strict=True):
                     if repeats or (value, slot) not in self._early:
-                        made += self._slot(value, _Place(slot, times))
+                        made += self._slot(value, Place(op, slot, times))
         return made
 
-    def _slot(self, value: Value, place: _Place) -> int:
+    def _slot(self, value: Value, place: Place) -> int:
         op = value.defining_op
         assert op is not None
-        emit: Mapping[str, Callable[[Operation, _Place], list[Stream]]] = {
+        emit: Mapping[str, Callable[[Operation, Place], list[Stream]]] = {
             "load": self._load,
             "store": self._store,
             "arm": self._arm,
@@ -128,14 +142,16 @@ class NestCode:
             "compute": self._compute,
         }
         source = tx8.Source(self.group.group_id, op.name.removeprefix("tx8be."), op.location.name or None)
-        return emit_streams(emit[place.slot.role](op, place), source, op.location, len(place.times))
+        made = emit_streams(emit[place.slot.role](op, place), source, op.location, len(place.times))
+        self.slots.append(SlotCode(value, place, made))
+        return made
 
     # -- slices and addresses -------------------------------------------------------------------------------------
 
-    def _slices(self, tile: Tile, place: _Place, trips: Sequence[int]) -> GroupSlices:
+    def _slices(self, tile: Tile, place: Place, trips: Sequence[int]) -> GroupSlices:
         return self.nest.slices(tile, place.counters(trips))
 
-    def _uniform(self, tile: Tile, place: _Place, what: Callable[[GroupSlices], KeyT]) -> KeyT:
+    def _uniform(self, tile: Tile, place: Place, what: Callable[[GroupSlices], KeyT]) -> KeyT:
         """What is the same in all trips of the repeats around."""
         found = what(self._slices(tile, place, place.first))
         for repeat, trip, trips in place.probes():
@@ -147,12 +163,12 @@ class NestCode:
                 )
         return found
 
-    def _turn(self, number: int, place: _Place) -> Turn:
+    def _turn(self, number: int, place: Place) -> Turn:
         trips = [level.trips for level in self.nest.levels]
         at = tuple(zip(place.slot.over, place.slot.at, strict=True))
         return turn_of(trips[: self.scheduled.depths[number]], at)
 
-    def _address(self, number: int, place: _Place) -> int:
+    def _address(self, number: int, place: Place) -> int:
         """Where a value lies."""
         first, spacing = self.scheduled.spm.values[number]
         count = self.scheduled.counts[number]
@@ -170,13 +186,13 @@ class NestCode:
             )
         return Address(first, (Term(repeat, spacing, count, turn.first % count),))
 
-    def _places(self, op: Operation, place: _Place) -> dict[int, int]:
+    def _places(self, op: Operation, place: Place) -> dict[int, int]:
         values = [value for value in (*op.operands, *op.results) if value in self.body.number]
         return {self.body.number[value]: self._address(self.body.number[value], place) for value in values}
 
     # -- transfers ------------------------------------------------------------------------------------------------
 
-    def _moved(self, op: Operation, value: Value, place: _Place, tiles: Sequence[Tile]) -> list[list[_Moved]]:
+    def _moved(self, op: Operation, value: Value, place: Place, tiles: Sequence[Tile]) -> list[list[_Moved]]:
         """The transfers of tiles, in classes that share instructions."""
         classes: dict[Hashable, list[_Moved]] = {}
         for tile in tiles:
@@ -195,17 +211,17 @@ class NestCode:
             classes.setdefault((first.structure, follows), []).append(moved)
         return list(classes.values())
 
-    def _load(self, op: Operation, place: _Place) -> list[Stream]:
+    def _load(self, op: Operation, place: Place) -> list[Stream]:
         value = op.results[0]
         source = value if isinstance(op, tx8be.LoadConstOp) else op.operands[0]
         owners = [line[0] for line in self._lines(place.slot)]
         return self._transfers(op, value, source, place, owners, load_instructions)
 
-    def _store(self, op: Operation, place: _Place) -> list[Stream]:
+    def _store(self, op: Operation, place: Place) -> list[Stream]:
         target = self.group.outs[self._returned(op)]
         return self._transfers(op, op.operands[0], target, place, self.nest.storing(op.operands[0]), store_instructions)
 
-    def _table(self, value: Value, tile: Tile, place: _Place) -> Address:
+    def _table(self, value: Value, tile: Tile, place: Place) -> Address:
         """Where in DDR the slice of a value begins that a tile reads there."""
 
         def offset(trips: Sequence[int]) -> int:
@@ -231,7 +247,7 @@ class NestCode:
         op: Operation,
         value: Value,
         in_ddr: Value,
-        place: _Place,
+        place: Place,
         tiles: Sequence[Tile],
         instructions: Callable[[Sequence[Transfer], SpmTensor, int, Target], list[InstructionDraft]],
     ) -> list[Stream]:
@@ -271,7 +287,7 @@ class NestCode:
                 return [[tile] for tile in self.nest.parts]
         return [_turned(line, number + slot.turn) for number, line in enumerate(lines)]
 
-    def _shared(self, op: Operation, place: _Place) -> Iterator[tuple[list[list[Tile]], int]]:
+    def _shared(self, op: Operation, place: Place) -> Iterator[tuple[list[list[Tile]], int]]:
         """Lines of tiles, with the bytes that their first tile sends to the others."""
         value = op.results[0]
         classes: dict[int, list[list[Tile]]] = {}
@@ -280,7 +296,7 @@ class NestCode:
             classes.setdefault(self.body.message_bytes(value, extent), []).append(line)
         yield from ((lines, nbytes) for nbytes, lines in classes.items())
 
-    def _arm(self, op: Operation, place: _Place) -> list[Stream]:
+    def _arm(self, op: Operation, place: Place) -> list[Stream]:
         number = self.body.number[op.results[0]]
         spm = self._address(number, place)
         return [
@@ -288,7 +304,7 @@ class NestCode:
             for lines, nbytes in self._shared(op, place)
         ]
 
-    def _wait(self, op: Operation, place: _Place) -> list[Stream]:
+    def _wait(self, op: Operation, place: Place) -> list[Stream]:
         return [self._received("dte_wait", self._lines(place.slot), self.body.number[op.results[0]])]
 
     def _received(self, name: str, lines: Sequence[Sequence[Tile]], channel: int, **fields: int) -> Stream:
@@ -299,7 +315,7 @@ class NestCode:
             tuple(t for t, _ in pairs), [InstructionDraft(name, {"peers": peers, "channel": channel, **fields})]
         )
 
-    def _send(self, op: Operation, place: _Place) -> list[Stream]:
+    def _send(self, op: Operation, place: Place) -> list[Stream]:
         number = self.body.number[op.results[0]]
         spm = self._address(number, place)
         streams: list[Stream] = []
@@ -312,7 +328,7 @@ class NestCode:
 
     # -- computation ----------------------------------------------------------------------------------------------
 
-    def _compute(self, op: Operation, place: _Place) -> list[Stream]:
+    def _compute(self, op: Operation, place: Place) -> list[Stream]:
         number = self.body.space.ops.index(op)
         places = self._places(op, place)
         state, scratch = self.scheduled.spm.states[number], self.scheduled.spm.scratch[number]
@@ -325,7 +341,7 @@ class NestCode:
             streams.append(Stream(tiles, kernel.instructions))
         return streams
 
-    def _classes(self, number: int, place: _Place) -> dict[Form, tuple[int, ...]]:
+    def _classes(self, number: int, place: Place) -> dict[Form, tuple[int, ...]]:
         """The tiles that run the same instructions for an op."""
         classes: dict[Form, list[int]] = {}
         for tile, name in self.tiles.items():
@@ -334,7 +350,7 @@ class NestCode:
                 classes.setdefault(form, []).append(name)
         return {form: tuple(names) for form, names in classes.items()}
 
-    def _merge(self, op: Operation, place: _Place) -> list[Stream]:
+    def _merge(self, op: Operation, place: Place) -> list[Stream]:
         """States go to all tiles of a line, each of which merges them: a message for each distance round it."""
         number = self.body.space.ops.index(op)
         state, scratch = self.scheduled.spm.states[number], self.scheduled.spm.scratch[number]

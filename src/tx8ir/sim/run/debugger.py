@@ -29,6 +29,7 @@ from .simulator import Execution, SimResult, Simulator
 
 Array: TypeAlias = NDArray[Any]
 Condition: TypeAlias = Callable[["Debugger"], bool]
+Watcher: TypeAlias = Callable[[Execution], None]
 
 
 class Debugger:
@@ -57,6 +58,7 @@ class Debugger:
         self.simulator = Simulator(program, target)
         self._executions = self.simulator.executions(inputs, schedule)
         self._breakpoints: dict[str, Condition] = {}
+        self._watchers: list[Watcher] = []
         self.executed = 0
         self.current = next(self._executions, None)
         self.stop = "start"
@@ -92,6 +94,10 @@ class Debugger:
         """Forget all breakpoints."""
         self._breakpoints.clear()
 
+    def watch(self, watcher: Watcher) -> None:
+        """Call `watcher` with every execution from here on, right after it, however the debugger goes on."""
+        self._watchers.append(watcher)
+
     # -- going on -------------------------------------------------------------------------------------------------
 
     def step(self, count: int = 1) -> Execution | None:
@@ -122,10 +128,13 @@ class Debugger:
         return self.simulator.result()
 
     def _advance(self) -> bool:
-        if self.current is None:
+        done = self.current
+        if done is None:
             return False
         self.current = next(self._executions, None)
         self.executed += 1
+        for watcher in self._watchers:
+            watcher(done)
         if self.current is None:
             self.stop = "end"
         return self.current is not None
