@@ -122,6 +122,7 @@ class AliasAnalysis(StorageNodes):
         }
         self._analysed = frozenset(self._functions.values())
         self._tables = SymbolTables()
+        self._callees: dict[Operation, Operation | None] = {}  # of each call; None: not known
         with relaxed_gc():
             self._build(program)
 
@@ -254,9 +255,12 @@ class AliasAnalysis(StorageNodes):
         return list(dict.fromkeys(self._of_function.values()))
 
     def _callee(self, call: Operation) -> Operation | None:
+        if call in self._callees:
+            return self._callees[call]
         model = call.interface(CallLike)
         found = self._tables.resolve(call, model.callee_reference()) if model is not None else None
-        return found if found in self._analysed else None
+        self._callees[call] = callee = found if found in self._analysed else None
+        return callee
 
     def _universe_of(self, value: Value) -> _Universe:
         block = value.parent_block
@@ -289,14 +293,15 @@ class AliasAnalysis(StorageNodes):
             for result in op.results:
                 self._of(result)
         elif kind == INPLACE:
-            written = self._of(op.operands[0])
-            self._union_each(self._of(op.results[0]), written)
+            operands = op.operands
+            written = self._of(operands[0])
+            self._share(op.results[0], written)
             universe.written += written
-            universe.read += self._of_all(op.operands)
+            universe.read += self._of_all(operands)
         elif kind == VIEW:
             base = self._of(op.operands[0])
             for result in op.results:
-                self._union_each(self._of(result), base)
+                self._share(result, base)
         elif kind == CALL:
             self._link_call(op, universe)
         elif kind == REGIONS:
@@ -325,18 +330,16 @@ class AliasAnalysis(StorageNodes):
             if end is None:
                 continue
             operands = end.operands
-            nodes = self._of_all(operands)
-            if not nodes:  # no tensor goes this way, and none is read
+            nodes = [self._of(value) for value in operands]
+            if not any(nodes):  # no tensor goes this way, and none is read
                 continue
             edges = branch.region_edges(source)
             for _, forwarded, inputs in edges:
                 if forwarded and inputs:
-                    is_all = len(forwarded) == len(operands)
-                    given = nodes if is_all else self._of_all(operands[forwarded.start : forwarded.stop])
-                    self._union_each(given, self._of_all(inputs))
-            read = unforwarded(operands, edges)
-            if read:
-                universe.read += self._of_all(read)
+                    for value, given in zip(inputs, nodes[forwarded.start : forwarded.stop], strict=True):
+                        self._share(value, given)
+            for read in unforwarded(nodes, edges):
+                universe.read += read
         for region in regions:  # arguments that nothing is forwarded to: each is storage that is not known
             for block in region.blocks:
                 for argument in block.args:
@@ -357,9 +360,14 @@ class AliasAnalysis(StorageNodes):
         aliases, effects = op.interface(StorageAliases), op.interface(MemoryEffects)
         known: set[int] = set()
         for shown, base in aliases.storage_aliases() if aliases is not None else ():
-            nodes = self._nodes_of(shown, universe)
-            known.update(nodes)
-            if nodes:  # a vtensor is a copy
+            if isinstance(shown, Value):
+                if self._leaves[shown.type]:  # a vtensor is a copy
+                    self._share(shown, self._nodes_of(base, universe))
+                    known.update(self._of(shown))
+                continue
+            nodes = self._of_element(shown)
+            if nodes:
+                known.update(nodes)
                 self._union_each(nodes, self._nodes_of(base, universe))
         for kind, storage in effects.memory_effects() if effects is not None else ():
             if storage is OUTSIDE:
