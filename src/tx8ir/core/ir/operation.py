@@ -496,9 +496,6 @@ def push_blocks(op: Operation, stack: list[Any]) -> None:
         stack.extend(reversed(region._blocks))
 
 
-_tombstones: dict[tuple[type[Operation], str], DictAttr] = {}
-
-
 def erase_unchecked(op: Operation, by: str, where: Location) -> None:
     """`op.erase(by)` for an operation in a block, without regions, whose results have no uses; O(operands)."""
     block: Any = op._parent
@@ -520,12 +517,9 @@ def _tombstone(op: Operation, by: str, where: Location) -> None:
     """Turn an unlinked operation into one that only says who erased it."""
     for result in op._results:
         result.__class__ = ErasedValue  # pyright: ignore[reportAttributeAccessIssue]  (same slots)
-    key = (op.__class__, by)
-    attributes = _tombstones.get(key)
-    if attributes is None:
-        attributes = _tombstones[key] = DictAttr({"name": op.name, "by": by})
-    op._attributes = attributes
-    op._location = (op._location, where)  # pyright: ignore[reportAttributeAccessIssue]  (read by describe alone)
+    op._attributes = EMPTY_DICT
+    told = (op.name, op._location, by, where)
+    op._location = told  # pyright: ignore[reportAttributeAccessIssue]  (read by describe alone)
     op._operands = op._results = op._regions = op._successors = ()
     op._parent = op._previous = op._next = None
     op.__class__ = ErasedOperation
@@ -539,10 +533,8 @@ class ErasedOperation(Operation):
     info: ClassVar[OpInfo] = OpInfo("<erased>", Operation, frozenset())
 
     def describe(self) -> str:
-        attributes = object.__getattribute__(self, "_attributes").value
-        made, erased = object.__getattribute__(self, "_location")
-        by = f" by {attributes['by']}" if attributes["by"] else ""
-        return f"{attributes['name']} (made at {made}) was erased{by} at {erased}"
+        name, made, by, erased = object.__getattribute__(self, "_location")
+        return f"{name} (made at {made}) was erased{f' by {by}' if by else ''} at {erased}"
 
     def __repr__(self) -> str:
         return f"<{self.describe()}>"

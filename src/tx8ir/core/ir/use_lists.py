@@ -97,12 +97,17 @@ def values_of_class(op: Operation, kind: type[Type]) -> list[Value]:
     return found
 
 
-def merge_into(earlier: Operation, op: Operation, by: str) -> None:
-    """Let the results of `earlier`, of which there are as many, take the place of those of `op`, which is erased."""
+def merge_into(earlier: Operation, op: Operation, by: str) -> Location | None:
+    """Let the results of `earlier`, of which there are as many, take the place of those of `op`, which is erased.
+
+    Gives the location of `op` where `earlier` has another one.
+    """
+    location = op._location
     for old, new in zip(op._results, earlier._results):  # noqa: B905  (this loop is hot)
         if old._first_use is not None:
             old.replace_all_uses_with(new)
     erase_unchecked(op, by, UNKNOWN)
+    return location if location is not earlier._location else None
 
 
 def nearly_unused(uses: Iterable[OpOperand]) -> list[tuple[Operation, Operation | None]]:

@@ -94,10 +94,9 @@ def eliminate_common_subexpressions(
             tensors = values_of_class(op, TensorType)
             if tensors and any(value.owner is op or may_change(value) for value in tensors):  # a result has its own
                 continue
-            location = op.location
-            if location is not earlier.location:
+            location = merge_into(earlier, op, by)
+            if location is not None:
                 merged.setdefault(earlier, {})[id(location)] = location
-            merge_into(earlier, op, by)
             removed += 1
         if forget is not None:
             for key in forget:
