@@ -49,16 +49,16 @@ def forwarded_operands(op: Operation) -> list[Forwarded] | None:
             found[start : start + len(block.args)] = [Forwarded((a,), index) for a in block.args]
         return found
     edges = edges_from(op)
-    if not edges:
-        return None
-    found = [_USED] * len(op.op_operands)
+    return [forwarded_on(edges, index) for index in range(len(op.op_operands))] if edges else None
+
+
+def forwarded_on(edges: Sequence[RegionEdge], index: int) -> Forwarded:
+    """What becomes of operand `index` of the source of some edges. O(edges)."""
+    found = _USED
     for way, (_, forwarded, inputs) in enumerate(edges):
-        for index, target in zip(forwarded, inputs, strict=True) if forwarded else ():
-            other = found[index]
-            if other is _USED:
-                found[index] = Forwarded((target,), way)
-            else:
-                found[index] = Forwarded((*other.targets, target), other.way)
+        if forwarded is not None and index in forwarded:
+            target = inputs[index - forwarded.start]
+            found = Forwarded((target,), way) if found is _USED else Forwarded((*found.targets, target), found.way)
     return found
 
 

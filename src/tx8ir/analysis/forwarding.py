@@ -40,10 +40,10 @@ def forwarding_groups(flow: RegionFlow) -> list[ForwardingGroup] | None:
     It can where each region takes arguments, or sees values from outside because it is entered from there only, and
     where control that leaves gives results. O(values forwarded on its edges).
     """
-    groups: list[ForwardingGroup] = []
+    by_target: dict[Region | None, ForwardingGroup] = {}
+    by_source: dict[Source, ForwardingGroup] = {}
     takes: dict[Region, bool] = {}
-    regions = flow.op.regions
-    for source in (None, *regions):
+    for source in (None, *flow.op.regions):
         if source is not None and len(source) > 1:
             return None
         for target, forwarded, inputs in flow.edges(source):
@@ -54,18 +54,18 @@ def forwarding_groups(flow: RegionFlow) -> list[ForwardingGroup] | None:
             if target is not None and not takes.setdefault(target, True):
                 return None
             key = (source, forwarded)
-            found = [group for group in groups if target in group.targets or key in group.sources]
-            if not found:
-                groups.append(ForwardingGroup({key: None}, {target: inputs}))
-                continue
-            joined = found[0]
-            joined.sources[key] = None
-            joined.targets[target] = inputs
-            for group in found[1:]:
-                joined.sources.update(group.sources)
-                joined.targets.update(group.targets)
-                groups.remove(group)
-    return groups
+            group, other = by_target.get(target), by_source.get(key)
+            if group is None:
+                group = other if other is not None else ForwardingGroup()
+            elif other is not None and other is not group:
+                group.sources.update(other.sources)
+                group.targets.update(other.targets)
+                by_target.update(dict.fromkeys(other.targets, group))
+                by_source.update(dict.fromkeys(other.sources, group))
+            group.sources[key] = None
+            group.targets[target] = inputs
+            by_target[target] = by_source[key] = group
+    return list(dict.fromkeys(by_target.values()))
 
 
 def incoming_values(flow: RegionFlow) -> dict[Value, list[Value]]:

@@ -30,18 +30,19 @@ from tx8ir.core import (
     OpOperand,
     ParameterAccess,
     RegionBranch,
+    RegionEdge,
     StorageAliases,
     TensorType,
     Terminator,
     Value,
     ViewLike,
 )
-from tx8ir.core.ir.region_branch import region_flow
+from tx8ir.core.ir.region_branch import RegionFlow, region_flow
 from tx8ir.core.opdef.operand_fields import accepts_operand
 from tx8ir.dialects import builtin, func
 
 from .alias import AliasAnalysis
-from .control_flow import Forwarded, forwarded_operands, region_order, weak_topological_order
+from .control_flow import Forwarded, forwarded_on, forwarded_operands, region_order, weak_topological_order
 from .forwarding import ForwardingGroup, forwarding_groups
 
 _NEVER: Final = 1 << 60
@@ -180,6 +181,7 @@ class Places:
         self.owned: dict[Value, Storage] = {}
         self.groups: dict[Operation, list[ForwardingGroup]] = {}
         self._positions: dict[Value, int] = {}  # of roots, and of values that may become moved tensors
+        self._flows: dict[Operation, RegionFlow] = {}  # of the operations with regions
         self._limits: dict[Value, int] = {}  # a storage allocated after that is another one outside
         self._incoming: dict[Value, list[_Passing]] = {}
         self._views: dict[Value, list[Operation]] = {}
@@ -239,11 +241,12 @@ class Places:
 
     def _enter(self, op: Operation, work: list[Callable[[], None] | Operation | None]) -> None:
         """Note the operands of an operation with regions, and what is to be done inside and after it."""
-        self._operands(op)
         start = self._at
-        blocks = [block for region in op.regions for block in region.blocks]
         flow = region_flow(op) if not self._opaque else None
         groups = forwarding_groups(flow) if flow is not None else None
+        if flow is not None:
+            self._flows[op] = flow
+        self._operands(op)
         if flow is not None and groups is not None:
             self.groups[op] = groups
             work.append(lambda: self._results(op, start))
@@ -253,6 +256,7 @@ class Places:
                     work += [block.first_op, lambda block=block: self._arguments(block, start)]
                 work += [self._start_loop] * entry.heads_cycle
         else:
+            blocks = [block for region in op.regions for block in region.blocks]
             for value in (*op.results, *(argument for block in blocks for argument in block.args)):
                 self.places[value] = None
             self._opaque.append(start)
@@ -337,9 +341,12 @@ class Places:
                     self._uses.append((use.value, self._at, True))
                 else:
                     self._escapes.append((use.value, self._at))
-        elif (kind is _Kind.CONTROL or kind is _Kind.END) and (given := forwarded_operands(op)) is not None:
+        elif op.successors and (given := forwarded_operands(op)) is not None:
             for use in uses:
                 self._pass_on(op, use, given[use.index])
+        elif (kind is _Kind.CONTROL or kind is _Kind.END) and (edges := self._edges(op)):
+            for use in uses:
+                self._pass_on(op, use, forwarded_on(edges, use.index))
         elif kind is _Kind.EFFECTS:
             read = only_read(op)
             for use in uses:
@@ -350,6 +357,15 @@ class Places:
         else:
             returns = kind is _Kind.END and op.parent_op is self._function and not op.successors
             self._escapes += [(use.value, _NEVER if returns else self._at) for use in uses]
+
+    def _edges(self, op: Operation) -> Sequence[RegionEdge]:
+        """The edges on which an operation with regions, or the end of a region, forwards operands."""
+        if op.regions:
+            region, flow = None, self._flows.get(op)
+        else:
+            block = cast(Block, op.parent)
+            region, flow = block.parent, self._flows.get(cast(Operation, block.parent_op))
+        return flow.edges(region) if flow is not None else ()
 
     def _pass_on(self, op: Operation, use: OpOperand, given: Forwarded) -> None:
         """A use by control flow."""

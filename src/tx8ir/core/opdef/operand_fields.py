@@ -25,6 +25,8 @@ def with_operands(op: Operation, ranges: Sequence[tuple[range, Sequence[Value]]]
     Raises:
         IrError: a range is not a field.
     """
+    if not ranges:
+        return list(op.operands), op.attributes
     values: list[Value] = []
     operands, end = op.operands, 0
     for replaced, given in ranges:

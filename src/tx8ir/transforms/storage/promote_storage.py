@@ -12,8 +12,8 @@ dependence graph (TOPLAS 13, 1991); block arguments that no use needs are taken 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final, cast
+from collections.abc import Collection, Sequence
+from typing import Any, Final, TypeAlias, cast
 
 from tx8ir.analysis.forwarding import ForwardingGroup
 from tx8ir.analysis.storage_origin import Places, StorageOrigin
@@ -41,6 +41,9 @@ from tx8ir.dialects import builtin, func
 from tx8ir.support.trampoline import Task, run_trampoline
 
 from .copies import inserted, read_before, tensor_before
+
+_Forwarded: TypeAlias = tuple[range, Sequence[int]]
+"""Operands that are forwarded, and which of them are kept, counted from the first."""
 
 
 class PromoteStorage:
@@ -400,16 +403,17 @@ class PromoteStorage:
 
     def _structured(self, op: Operation, groups: Sequence[ForwardingGroup]) -> Task:
         """Let a choice or a loop carry the versions of the storages that are written inside."""
-        roots = list(self._written_in.get(op, ()))
+        roots = self._written_in.get(op, ())
         branch = cast(RegionBranch, op.interface(RegionBranch))
-        forwarded: dict[Region | None, list[tuple[range, list[int]]]] = {}
-        taken: dict[Region | None, tuple[int, list[int]]] = {}
+        forwarded: dict[Region | None, list[_Forwarded]] = {}
+        kept: dict[Region | None, Sequence[int] | None] = {}
         for group in groups:
             width = group.width
-            kept = self._kept_of(group) if width else []
+            indices = self._kept_of(group) if width else ()
             for source, values in group.sources:
-                forwarded.setdefault(source, []).append((values, kept))
-            taken.update(dict.fromkeys(group.targets, (width, kept)))
+                forwarded.setdefault(source, []).append((values, indices))
+            for target, inputs in group.targets.items():
+                kept[target] = self._kept_in(op, target, len(inputs), indices)
         for ranges in forwarded.values():
             if len(ranges) > 1:
                 ranges.sort(key=lambda entry: entry[0].start)
@@ -417,57 +421,63 @@ class PromoteStorage:
             for region in op.regions:
                 if not len(region):
                     branch.fill_region(region)
-        before = op.operands
-        given = self._given(op, before, forwarded.get(None, ()), roots)
-        operands, attributes = with_operands(op, given)
-        for index in _outside(len(before), given):
-            later = sum(len(new) - len(values) for values, new in given if values.stop <= index)
-            operands[index + later] = self._now(before[index], op)
+        operands, attributes = with_operands(op, self._given(op, forwarded.get(None, ()), roots))
         for region in op.regions:
             for block in region.blocks:
                 mark = len(self._undo)
-                if region in taken:
-                    width, indices = taken[region]
-                    first = len(block.args) - width
-                    self._drop(block, [*range(first), *(first + index for index in indices)])
+                if region in kept:
+                    stay = kept[region]
+                    if stay is not None:
+                        self._drop(block, stay)
                     for root in roots:
                         self._set(root, block.add_argument(self._type(root)))
                 end = cast(Operation, block.last_op)
                 yield self._block(block, end)
-                self._finish(end, forwarded.get(region, ()), roots)
+                given = self._given(end, forwarded.get(region, ()), roots)
+                if given:
+                    set_operand_ranges(end, given)
                 self._back_to(mark)
-        width, indices = taken[None]
-        first = len(op.results) - width
-        self._replace(op, branch, operands, attributes, [*range(first), *(first + index for index in indices)], roots)
+        self._replace(op, branch, operands, attributes, kept[None], roots)
 
-    def _kept_of(self, group: ForwardingGroup) -> list[int]:
-        """Indices of the values of a group that stay: those that stay in one of its lists."""
-        kept: set[int] = set()
-        for inputs in group.targets.values():
-            kept.update(self._kept(inputs))
-        return sorted(kept)
+    def _kept_of(self, group: ForwardingGroup) -> Sequence[int]:
+        """Indices of the values of a group that stay: those that stay in one of its lists.
 
-    def _given(
-        self,
-        op: Operation,
-        operands: Sequence[Value],
-        forwarded: Sequence[tuple[range, list[int]]],
-        roots: Sequence[Value],
-    ) -> list[tuple[range, list[Value]]]:
-        """What `op` forwards in place of ranges of its operands: those that are kept, and the versions of storages."""
-        versions = [self._versions[root] for root in roots]
+        The others are names of storages that have versions.
+        """
+        lists = group.targets.values()
         return [
-            (values, [self._now(operands[values.start + index], op) for index in kept] + versions)
-            for values, kept in forwarded
+            index
+            for index, values in enumerate(zip(*lists, strict=True))
+            if any(self._owner(value) is None or value in self._owned for value in values)
         ]
 
-    def _finish(self, end: Operation, forwarded: Sequence[tuple[range, list[int]]], roots: Sequence[Value]) -> None:
-        """Let a terminator give the values that are kept, and the versions of the storages."""
-        uses = end.op_operands
+    @staticmethod
+    def _kept_in(op: Operation, target: Region | None, width: int, indices: Sequence[int]) -> Sequence[int] | None:
+        """Indices of the results, or of the arguments of a region, of which only some of the last stay; None: all."""
+        if len(indices) == width:
+            return None
+        first = len(op.results if target is None else target.block.args) - width
+        return [*range(first), *(first + index for index in indices)]
+
+    def _given(
+        self, op: Operation, forwarded: Sequence[_Forwarded], roots: Collection[Value]
+    ) -> list[tuple[range, list[Value]]]:
+        """What `op` forwards in place of ranges of its operands: those that are kept, and the versions of storages.
+
+        The other operands are what they are now.
+        """
+        uses = op.op_operands
         for index in _outside(len(uses), forwarded):
-            uses[index].set(self._now(uses[index].value, end))
-        if forwarded:
-            set_operand_ranges(end, self._given(end, end.operands, forwarded, roots))
+            value = uses[index].value
+            if isinstance(value.type, TensorType):
+                uses[index].set(self._now(value, op))
+        if not forwarded:
+            return []
+        versions = [self._versions[root] for root in roots]
+        return [
+            (values, [self._now(uses[values.start + index].value, op) for index in kept] + versions)
+            for values, kept in forwarded
+        ]
 
     def _replace(
         self,
@@ -475,31 +485,34 @@ class PromoteStorage:
         branch: RegionBranch,
         operands: Sequence[Value],
         attributes: DictAttr,
-        kept: Sequence[int],
-        roots: Sequence[Value],
+        kept: Sequence[int] | None,
+        roots: Collection[Value],
     ) -> None:
         """Put an operation with the same regions in the place of `op`; its last results are the new versions."""
         results = op.results
-        if not roots and len(kept) == len(results) and len(operands) == len(op.operands):
+        if not roots and kept is None and len(operands) == len(op.operands):
             op.set_operands(operands)
             for result in results:
                 if result in self._owned:
                     self._set(result, result)
             return
-        types = [results[i].type for i in kept] + [self._type(root) for root in roots]
+        stay = results if kept is None else [results[index] for index in kept]
+        types = [result.type for result in stay] + [self._type(root) for root in roots]
         made = insert_rebuilt(branch, operands, types, attributes)
-        for index, result in zip(kept, made.results, strict=False):
-            if results[index] in self._owned:
-                self._set(results[index], result)
-            elif self._owner(results[index]) is None:
-                results[index].replace_all_uses_with(result)
-        for root, result in zip(roots, made.results[len(kept) :], strict=True):
+        for old, result in zip(stay, made.results, strict=False):
+            if old in self._owned:
+                self._set(old, result)
+            elif self._owner(old) is None:
+                old.replace_all_uses_with(result)
+        for root, result in zip(roots, made.results[len(stay) :], strict=True):
             self._set(root, result)
         self._dead.append(op)
 
 
-def _outside(count: int, ranges: Sequence[tuple[range, Any]]) -> list[int]:
+def _outside(count: int, ranges: Sequence[tuple[range, Any]]) -> Sequence[int]:
     """The indices below `count` that are in none of some ranges, which are in order."""
+    if not ranges or not count:
+        return range(count)
     found: list[int] = []
     start = 0
     for values, _ in ranges:
