@@ -15,8 +15,9 @@ class NumericGuarantee(enum.Enum):
     ROUNDING  Floating-point arithmetic may be done in another order, or rounded more seldom or more often: results
               change by as much as rounding can change them in the program itself (`tx8ir.testing.passes.rounding`), on
               all inputs, large and tiny ones too. Infinities and NaN that are the exact result stay. Nothing is owed
-              where the program itself overflows on its way, or loses all digits. Integers and truth values are kept as
-              by VALUES, but where rounding decides about them.
+              where the program itself overflows on its way, or would with its sums in another order and its factors
+              taken into them, or loses all digits. Integers and truth values are kept as by VALUES, but where rounding
+              decides about them; where it decides how often a loop runs, nothing is owed.
     NO_NANS   As ROUNDING, for programs and inputs where no NaN arises on the way (LLVM's `nnan`): where the program, in
               exact arithmetic, makes one of numbers that are none, nothing is owed. So may exp(x) / sum(exp(x)) become
               softmax(x).

@@ -18,7 +18,7 @@ from tx8ir.rewriting.declarative.constraints import Constraint, equals
 from tx8ir.target.formats import BF16, F16, F32, I8, I32, TF32, UI8, Format
 from tx8ir.target.rounding import Rounding
 from tx8ir.testing import NumericGuarantee, ProofError, prove
-from tx8ir.testing.passes.rounding import ulps
+from tx8ir.testing.passes.perturbation import ulps
 from tx8ir.testing.proving import ROUNDINGS, evaluate_rounded
 from tx8ir.testing.proving.instances import elementwise_ops
 from tx8ir.testing.proving.numbers import every_number, grid, telling_numbers

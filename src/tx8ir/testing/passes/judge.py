@@ -32,7 +32,7 @@ from tx8ir.testing.reduction.reduce import count_operations
 from .counterexample import CheckedStage, Failure, Kind
 from .coverage import MAX_EVENTS, TooManySteps
 from .observe import NumericGuarantee, Observation, ObservedProgram, difference
-from .rounding import exceeds, format_allowances, is_inside, makes_nan, narrower, rounding_difference
+from .rounding import exceeds, format_difference, is_inside, makes_nan, narrower, rounding_difference
 
 Array: TypeAlias = NDArray[Any]
 Run: TypeAlias = Callable[[Callable[[], object]], object]
@@ -149,8 +149,7 @@ class _Reference:
                     narrower = _new_integers(before, after)
                     if narrower and exceeds(before, inputs, narrower, max_steps=max_steps):
                         return None  # such a pass may take it that what is computed fits
-                    allowances = format_allowances(before, after, earlier, inputs, max_steps=max_steps)
-                    found = difference(earlier, later, guarantee, {name: a.admits for name, a in allowances.items()})
+                    found = format_difference(before, after, earlier, later, inputs, max_steps=max_steps)
                 else:
                     found = rounding_difference(before, earlier, later, inputs, guarantee, max_steps=max_steps)
             except EvaluationError:

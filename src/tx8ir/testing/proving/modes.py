@@ -21,7 +21,7 @@ from tx8ir.dialects import pd
 from tx8ir.interpreter import Interpreter, RuntimeValue
 from tx8ir.target.formats import F32, F64
 from tx8ir.target.rounding import Rounding, convert
-from tx8ir.testing.passes.rounding import rounded_format
+from tx8ir.testing.passes.perturbation import rounded_format
 
 Array: TypeAlias = NDArray[Any]
 Doubles: TypeAlias = NDArray[np.float64]

@@ -22,7 +22,7 @@ from tx8ir.passes import NumericGuarantee
 from tx8ir.rewriting import RewritePattern, Rewriter
 from tx8ir.target.rounding import Rounding
 from tx8ir.testing.passes.counterexample import PassLike, stages_of
-from tx8ir.testing.passes.rounding import rounded_format
+from tx8ir.testing.passes.perturbation import rounded_format
 
 from .comparison import Comparison
 from .generality import is_reordered, is_special_case

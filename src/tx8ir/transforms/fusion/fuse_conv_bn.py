@@ -25,8 +25,9 @@ class FuseConvBn(OperationPass):
 
     The convolution is `pd.conv2d` (with or without groups) or `pd.depthwise_conv2d`, keeps all its attributes and
     stays where it is. The new filter and bias are computed in fp64 and rounded once to the filter's format, so
-    results agree up to that rounding, as long as no product with k and no sum of them overflows (Jacob et al.,
-    Quantization and Training of Neural Networks for Efficient Integer-Arithmetic-Only Inference, 2018, §3.2).
+    results agree up to that rounding, as long as no product with k and no sum of them overflows: the factor is taken
+    into a sum of products (Jacob et al., Quantization and Training of Neural Networks for Efficient
+    Integer-Arithmetic-Only Inference, 2018, §3.2).
 
     Assumes: nothing. Fires only on vtensors where filter, bias and statistics are constants, which a parameter is
     while no program of the store may write it, so that training keeps its batch normalisation; where nobody else reads
@@ -69,7 +70,8 @@ def _absorb(
         return None
     factor, shift = affine
     per_output = (-1, 1, 1, 1) if conv.filter_format == "OIHW" else (1, 1, -1, 1)
-    exact = weight.astype(np.float64) * factor.reshape(per_output)
+    with np.errstate(invalid="ignore"):  # an infinite weight
+        exact = weight.astype(np.float64) * factor.reshape(per_output)
     new_weight = rounded(exact, kind.element.format)
     outputs = conv.filter_shape[0]
     new_bias = rounded(np.broadcast_to(bias.astype(np.float64) * factor + shift, (outputs,)), kind.element.format)
