@@ -26,6 +26,7 @@ from tx8ir.core import (
 )
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import PassError
+from tx8ir.testing import assert_preserves
 from tx8ir.transforms import ConvertDtype
 
 
@@ -213,3 +214,19 @@ def test_a_number_of_full_that_does_not_fit_is_refused(build) -> None:
     program = build(lambda x: [pd.add(x, pd.full(shape=(1,), value=2.0**40, dtype=i64))], VTensorType((1,), i64))
     with pytest.raises(UnsupportedError, match="does not fit in i32"):
         ConvertDtype().run(program)
+
+
+def test_floats_are_not_computed_in_other_formats_ahead(build) -> None:
+    """A loss of constants has 64-bit labels; only such labels as 32 bits do not hold let it be folded."""
+
+    def body() -> list[Any]:
+        logits = builtin.constant(value=np.float32([[0, 1, 2]]))
+        softmax, _ = pd.cross_entropy_with_softmax(logits, builtin.constant(value=np.int64([[2]]))).results
+        return [softmax, pd.cast(builtin.constant(value=np.int64([3, 2**40])), dtype=f32)]
+
+    program = build(body)
+    ConvertDtype().run(program)
+    names = [op.name for op in program.main.walk()]
+    assert "pd.cross_entropy_with_softmax" in names
+    assert "pd.cast" not in names
+    assert assert_preserves("convert-dtype", build(body), inputs={}).changed

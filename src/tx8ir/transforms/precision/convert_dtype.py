@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Collection
+from typing import ClassVar, Final
 
 import attrs
 
+from tx8ir.analysis.constants import read_constant
+from tx8ir.analysis.effects import mutable_parameters
 from tx8ir.core import Operation, Program, RankedTensor, ScalarType, bf16, f16, f32, f64, i32, i64, tf32, ui32, ui64
 from tx8ir.dialects import builtin, pd
 from tx8ir.passes import NumericGuarantee, Pass, register_pass
@@ -26,6 +29,7 @@ class Dtype(ElementChoice):
 
 
 _FLOATS = (f64, f32, tf32, bf16, f16)
+_INTEGERS: Final = {i64: i32, ui64: ui32}
 
 
 @register_pass
@@ -40,7 +44,8 @@ class ConvertDtype(Pass):
     keeps its format, with casts after what reads it and before what writes it. `convert-element-types` does the
     same for a table of types of one's own, and for the formats of single operations.
 
-    What is computed in 64-bit integers from constants alone is folded first, with all its bits.
+    What 64-bit integers are computed from constants alone is folded first, with all its bits; a float that is computed
+    from some, where these do not fit in 32 bits.
 
     Assumes: other computed integers fit in 32 bits; integers of constants and parameters are checked, those of inputs
     must be by the caller. Guarantees: no value has another float format than `dtype` (if given), none is i64 or ui64,
@@ -58,14 +63,16 @@ class ConvertDtype(Pass):
     dtype: Dtype | None = None
 
     def run(self, program: Program) -> None:
-        elements = {i64: i32, ui64: ui32}
+        elements = dict(_INTEGERS)
         if self.dtype is not None:
             elements |= dict.fromkeys(_FLOATS, ScalarType.of(self.dtype.value))
         # What is folded before a number turns out not to fit is taken back.
         folds = any(_computes_64_bits(op) and _is_of_constants(op) for op in program.module.walk())
         with Snapshot.around(program, active=folds):
             if folds:
-                ConstantFold().fold(program.module, program, _computes_64_bits)
+                fold, mutable = ConstantFold().fold, mutable_parameters(program)
+                fold(program.module, program, lambda op: _computes_64_bits(op) and not _gives_floats(op))
+                fold(program.module, program, lambda op: _takes_too_large_constants(op, program, mutable))
             retype(program, ElementTypeConverter(elements), signatures=True, count=self.count, by=self.name)
 
 
@@ -79,4 +86,21 @@ def _is_of_constants(op: Operation) -> bool:
 def _computes_64_bits(op: Operation) -> bool:
     """Whether it takes or gives some."""
     kinds = [value.type for value in (*op.operands, *op.results)]
-    return any(isinstance(kind, RankedTensor) and kind.element in (i64, ui64) for kind in kinds)
+    return any(isinstance(kind, RankedTensor) and kind.element in _INTEGERS for kind in kinds)
+
+
+def _gives_floats(op: Operation) -> bool:
+    return any(isinstance(r.type, RankedTensor) and r.type.element.is_float for r in op.results)
+
+
+def _takes_too_large_constants(op: Operation, program: Program, mutable: Collection[str]) -> bool:
+    """Whether it takes an integer that 32 bits do not hold."""
+    for value in op.operands:
+        kind = value.type
+        narrow = _INTEGERS.get(kind.element) if isinstance(kind, RankedTensor) else None
+        array = read_constant(value, program, mutable) if narrow is not None else None
+        if narrow is not None and array is not None and array.size:
+            low, high = narrow.format.limits
+            if not low <= array.min() <= array.max() <= high:
+                return True
+    return False
