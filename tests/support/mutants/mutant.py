@@ -13,7 +13,7 @@ from tx8ir.rewriting import RewritePattern, rewrite_greedily
 
 Form: TypeAlias = Literal["function", "pass", "rule"]
 """How it is written: a function of a program, a `Pass`, or patterns that the greedy driver applies."""
-Round: TypeAlias = Literal[1, 2, 3]
+Round: TypeAlias = Literal[1, 2, 3, 4]
 Case: TypeAlias = "tuple[Program, Mapping[str, Any] | None]"
 """A program, and inputs; None: those that the oracle draws."""
 

@@ -1,0 +1,3 @@
+"""The fourth round of the bank; see `..bank`."""
+
+from __future__ import annotations
