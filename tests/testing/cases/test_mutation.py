@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from tx8ir.core import Block, Builder, FunctionType, Operation, Program, VTensorType, f32
-from tx8ir.dialects import builtin, func, pd, scf
+from tx8ir.core import Block, Operation, Program, VTensorType, f32
+from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.target.formats import Format
-from tx8ir.testing.cases.mutation import Material, empty_program, from_template, mutate
+from tx8ir.testing.cases.mutation import Material, empty_program, from_template
 from tx8ir.testing.cases.mutation.accesses import accesses
 from tx8ir.testing.cases.mutation.fitted import fitted
 from tx8ir.testing.cases.mutation.flow import calls
@@ -78,21 +78,3 @@ def test_functions_that_nobody_calls_are_among_the_programs() -> None:
 
     made = (from_template(calls, empty_program(), random.Random(seed), Material()) for seed in range(40))
     assert any(is_so(program) for program in made if program is not None)
-
-
-def test_variables_that_are_read_are_there() -> None:
-    """A pass may read a variable where the program would not have come by; that must not fail."""
-    program = Program.empty()
-    program.weights.add("w", np.ones(3, np.float32))
-    with Builder.at_end(program.body):
-        main = func.FuncOp(sym_name="main", function_type=FunctionType((), ()))
-    with Builder.at_end(main.body.block):
-        builtin.GetParameterOp(parameter="w", out=VTensorType((3,), f32))
-        func.ReturnOp(())
-    material = Material(Direction(frozenset({"builtin.get_parameter"})), words=frozenset({"name", "other"}))
-    mutants = [m for seed in range(300) if (m := mutate(program, random.Random(seed), material)) is not None]
-    reads = [
-        (op.parameter, m.weights) for m in mutants for op in m.module.walk() if isinstance(op, builtin.GetParameterOp)
-    ]
-    assert reads
-    assert all(name in weights for name, weights in reads)

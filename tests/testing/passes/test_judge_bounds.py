@@ -24,6 +24,7 @@ from tx8ir.core import (
     f32,
 )
 from tx8ir.dialects import builtin, func, pd
+from tx8ir.interpreter import EvaluationError
 from tx8ir.testing import NumericGuarantee, check, check_outputs, observe
 from tx8ir.testing.cases import small_scope
 from tx8ir.testing.guidance.direction import Direction
@@ -394,3 +395,21 @@ def test_constants_that_cancel_in_the_first_runs_are_moved_more_often() -> None:
     for scale in (1.0, 1.3, 1.7, 2.3):
         x = np.float32([[25165824.0, 8388608.0 * scale, -8388608.0]])
         assert check(program, stored(bf16), guarantee=NumericGuarantee.FORMATS, inputs={"arg0": x}).passed
+
+
+def test_a_program_that_lacks_what_it_reads_is_not_judged_though_no_run_comes_by() -> None:
+    program = tx8ir.parse("""
+module {
+  func.func @main(%more: !pd.vtensor<i1>) {
+    "scf.while"() ({
+      "scf.condition"(%more) : (!pd.vtensor<i1>) -> ()
+    }, {
+      %0 = "builtin.get_parameter"() {name = "missing"} : () -> !pd.vtensor<f32>
+      "scf.yield"() : () -> ()
+    }) : () -> ()
+    return
+  }
+}
+""")
+    with pytest.raises(EvaluationError, match="'missing', which the program's weights do not have"):
+        check(program, "loop-invariant-motion", inputs={"arg0": np.array(False)})

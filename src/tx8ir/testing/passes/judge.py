@@ -21,7 +21,16 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import IrError, MappedTensor, Program, RankedTensor, ScalarType, UnsupportedError, parse
+from tx8ir.core import (
+    IrError,
+    MappedTensor,
+    ParameterAccess,
+    Program,
+    RankedTensor,
+    ScalarType,
+    UnsupportedError,
+    parse,
+)
 from tx8ir.core.ir.equality import structurally_equal
 from tx8ir.interpreter import EvaluationError, Precision
 from tx8ir.rewriting import rewrite_greedily
@@ -188,6 +197,7 @@ class _Oracle:
         """The program, as it was given, on each set of inputs that it can be evaluated on."""
         if self.runs is not None:
             return self.runs
+        _require_variables(self.program)
         first = self.guarantees[0] if self.guarantees else NumericGuarantee.BITWISE
         self.runs = []
         error: EvaluationError | None = None
@@ -304,6 +314,15 @@ class _Oracle:
         if found is not None:
             return f"an equal program becomes another one the second time; {found}"
         return None if _same_weights(self.after, again) else "equal variables become other ones the second time"
+
+
+def _require_variables(program: Program) -> None:
+    """Raises EvaluationError for a variable that is read and not there: a pass may let a run come by where none did."""
+    for op in program.module.walk():
+        access = op.interface(ParameterAccess)
+        for name in access.parameter_reads() if access is not None else ():
+            if name not in program.weights:
+                raise EvaluationError(f"{op.name} reads variable {name!r}, which the program's weights do not have", op)
 
 
 def _is_refusal(error: Exception) -> bool:

@@ -13,9 +13,10 @@ elementwise. Where nothing rounds on the way to a result, the perturbed runs are
 difference is allowed. A truth value or whole number may differ where the perturbed runs disagree about it.
 
 Numbers are judged where the program itself makes sense: where x is as near to x* as that. Where it overflows on its way
-or loses everything, a pass owes nothing; nor where rounding decides how often a loop runs (`loop_decisions`). Infinities and NaN that are the exact result have to stay: 1 / 0, log(-1),
-inf - inf. What is infinite or 0 in fp64 only because fp64 ends there is no exact result; the perturbed runs have some
-other number of that end instead (`Perturbation`), so that they disagree about all that comes of it.
+or loses everything, a pass owes nothing; nor where rounding decides how often a loop runs (`loop_decisions`).
+Infinities and NaN that are the exact result have to stay: 1 / 0, log(-1), inf - inf. What is infinite or 0 in fp64 only
+because fp64 ends there is no exact result; the perturbed runs have some other number of that end instead
+(`Perturbation`), so that they disagree about all that comes of it.
 
 A pass that keeps `NumericGuarantee.FORMATS` may store constants in other formats. How much that changes is measured in
 the same way: the program is evaluated in fp64 with all constants moved that do not fit into the new formats
