@@ -7,6 +7,7 @@ import pytest
 from support.campaign import full_context, golden_texts
 from support.dialect import test_context
 from tx8ir.core import (
+    Attribute,
     Dialect,
     IrContext,
     Op,
@@ -109,6 +110,16 @@ class AddOp(Op, name="short.add", traits=(SameOperandsAndResultType,)):
     assembly_format = "$x `,` $y (`flag` $flag^)? attr-dict `:` type($out)"
 
 
+class MoveOp(Op, name="short.move"):
+    """Has integers, and a type that may differ."""
+
+    x: Operand = operand()
+    dims: Attribute = attribute()
+    out: Result = result()
+
+    assembly_format = "$x `,` `dims` `=` integers($dims) attr-dict `:` type-or-functional($x, $out)"
+
+
 LINES = (
     "short.add %0, %0 : f32",
     'short.add %0, %0 flag "x" : f32',
@@ -117,7 +128,7 @@ LINES = (
 
 
 class TestDeclaration:
-    CONTEXT = IrContext([*test_context(), Dialect("short", [AddOp])])
+    CONTEXT = IrContext([*test_context(), Dialect("short", [AddOp, MoveOp])])
 
     @pytest.mark.parametrize(
         "line",
@@ -127,6 +138,34 @@ class TestDeclaration:
         body = f'%0 = "test.source"() : () -> f32\n  %1 = {line}'
         op = parse_op(f'"test.scope"() ({{\n  {body}\n}}) : () -> ()', context=self.CONTEXT)
         assert f"%1 = {line}" in print_op(op, short=True)
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "short.move %0, dims = [1, 0] : f32",
+            "short.move %0, dims = [] : f32",
+            "short.move %0, dims = [-2] {other} : (f32) -> i1",
+        ],
+    )
+    def test_integers_and_types_that_may_differ(self, line: str):
+        body = f'%0 = "test.source"() : () -> f32\n  %1 = {line}'
+        op = parse_op(f'"test.scope"() ({{\n  {body}\n}}) : () -> ()', context=self.CONTEXT)
+        assert f"%1 = {line}" in print_op(op, short=True)
+        assert structurally_equal(op, parse_op(print_op(op, generic=True), context=self.CONTEXT)) is None
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("short.move %0, dims = [1 0] : f32", "expected ',' between numbers"),
+            ("short.move %0, dims = [1] : (f32, f32) -> f32", "has 1 operands and a result, not (f32, f32) -> f32"),
+        ],
+    )
+    def test_what_is_wrong_in_them_has_a_place(self, line: str, message: str):
+        with pytest.raises(ParseError) as caught:
+            parse_op(f'"test.scope"() ({{\n  %0 = "test.source"() : () -> f32\n  %1 = {line}\n}}) : () -> ()',
+                     context=self.CONTEXT)  # fmt: skip
+        assert message in caught.value.message
+        assert caught.value.line == 3
 
     @pytest.mark.parametrize(
         ("source", "message"),

@@ -10,10 +10,12 @@ A format is a sequence of
 - `type($name)`: the types of operands or results; `implied-type($name, i1)`: ` : T` unless the type is i1;
 - `shared-type($x, $y, …)`: the one type of single operands and results;
 - `functional-type($inputs, $outputs)`: `(T, …) -> T`, of the last field after those of the others;
+- `type-or-functional($x, $y, $out)`: the type of single operands and a result; `(T, U) -> V` where they differ;
 - `element-type($x, $y)`: nothing; each value of the first has the element type of the second, which is said before;
 - `one-of($name, eq, ne, …)`: an attribute that is the number of a word, from 0, by that word;
 - `member($name)`: an attribute that is a member of an enumeration, by its word alone;
 - `number($name, index)`: an integer attribute of that type, without it;
+- `integers($name)`: `[0, 1]`: an `array<i64>`, by its numbers alone;
 - `index-list($values, $numbers)`: `[%a, 2]`: index values, and numbers that have `DYNAMIC_INDEX` in their places;
 - `$name` of a region, once: its blocks, after which the rest of the format goes on;
 - `attr-dict`, once: the attributes that nothing else in the format says;
@@ -41,7 +43,7 @@ from tx8ir.core.attrs.builtin_attributes import TypedAttr
 from tx8ir.core.attrs.builtin_types import element_of
 from tx8ir.core.attrs.lexer import IDENTIFIER
 from tx8ir.core.attrs.structured import EnumAttr, FlagsAttr
-from tx8ir.core.attrs.types import NoneType, Type, i64
+from tx8ir.core.attrs.types import FunctionType, NoneType, Type, i64
 from tx8ir.core.errors import IrError
 from tx8ir.core.ir.block import Block, Region
 from tx8ir.core.ir.interfaces import InferTypes
@@ -59,6 +61,7 @@ from .assembly_format import (
     FunctionalType,
     Group,
     IndexList,
+    Integers,
     Literal,
     MemberOf,
     NumberOf,
@@ -66,6 +69,7 @@ from .assembly_format import (
     RegionOf,
     SharedType,
     TypeOf,
+    TypeOrFunctional,
     Variable,
 )
 from .custom_format import CustomFormat
@@ -217,6 +221,13 @@ class Assembly:
         if isinstance(element, FunctionalType):
             inputs = [v.type for f in element.inputs for v in self._values(f, op)]
             return printer.signature(inputs, tuple(v.type for v in self._values(element.outputs, op)))
+        if isinstance(element, TypeOrFunctional):
+            inputs = [self._values(f, op)[0].type for f in element.inputs]
+            output = self._values(element.output, op)[0].type
+            one = all(type is output for type in inputs)
+            return printer.type(output) if one else printer.signature(inputs, (output,))
+        if isinstance(element, Integers):
+            return str(list(op.attributes[element.field.key].value))
         if isinstance(element, AttributeDict):
             usual = [key for key, value in self._usual.items() if op.attributes[key] is value]
             return printer.attributes(op.attributes, (*self._said, *usual), "")
@@ -270,6 +281,10 @@ class Assembly:
                 parts.attributes[element.field.key] = self._member(element.field, parser)
             elif isinstance(element, NumberOf):
                 parts.attributes[element.field.key] = IntAttr(parser.element(element.type), element.type)
+            elif isinstance(element, Integers):
+                parts.attributes[element.field.key] = DenseArrayAttr(_read_integers(parser), i64)
+            elif isinstance(element, TypeOrFunctional):
+                self._read_type_or_functional(element, parser, parts)
             elif isinstance(element, IndexList):
                 self._read_index_list(element, parser, parts)
             elif isinstance(element, TypeOf):
@@ -293,6 +308,15 @@ class Assembly:
                 parts.types[element.field.name] = [element_of(t) for t in parts.types[element.of.name]] * count
             elif isinstance(element, Variable):
                 self._read_variable(element.field, parser, parts)
+
+    def _read_type_or_functional(self, element: TypeOrFunctional, parser: Parser, parts: _Parts) -> None:
+        start = parser.pos
+        found = parser.type()
+        fields = (*element.inputs, element.output)
+        types = (*found.inputs, *found.results) if isinstance(found, FunctionType) else (found,) * len(fields)
+        if len(types) != len(fields):
+            parser.fail(f"{self._op_class.name} has {len(element.inputs)} operands and a result, not {found}", start)
+        parts.types |= {field.name: [type] for field, type in zip(fields, types, strict=True)}
 
     def _read_index_list(self, element: IndexList, parser: Parser, parts: _Parts) -> None:
         names: list[tuple[str, int]] = []
@@ -417,12 +441,26 @@ def _sayable(element: Element, op: Operation) -> bool:
     if isinstance(element, IndexList):
         found = op.attributes.get(element.numbers.key)
         return isinstance(found, DenseArrayAttr) and found.type is i64
+    if isinstance(element, Integers):
+        found = op.attributes.get(element.field.key)
+        return isinstance(found, DenseArrayAttr) and found.type is i64
     if isinstance(element, NumberOf):
         found = op.attributes.get(element.field.key)
         return isinstance(found, IntAttr) and found.type is element.type
     if isinstance(element, Group) and isinstance(element.anchor, AttributeField):
         return element.anchor.default in (None, MISSING) or element.anchor.key in op.attributes
     return True
+
+
+def _read_integers(parser: Parser) -> list[int]:
+    """`[0, 1]`."""
+    numbers: list[int] = []
+    parser.expect("[", "before numbers")
+    while not parser.accept("]"):
+        if numbers:
+            parser.expect(",", "between numbers")
+        numbers.append(parser.element(i64))
+    return numbers
 
 
 def _read_word(words: tuple[str, ...], parser: Parser) -> int:
@@ -436,7 +474,7 @@ def _read_word(words: tuple[str, ...], parser: Parser) -> int:
 
 def _variables(elements: Iterable[Element]) -> Iterator[Field]:
     for element in elements:
-        if isinstance(element, (Variable, OneOf, MemberOf, NumberOf)):
+        if isinstance(element, (Variable, OneOf, MemberOf, NumberOf, Integers)):
             yield element.field
         elif isinstance(element, IndexList):
             yield element.numbers

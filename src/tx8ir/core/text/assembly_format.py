@@ -60,6 +60,11 @@ class IndexList:
 
 
 @attrs.frozen
+class Integers:
+    field: AttributeField
+
+
+@attrs.frozen
 class RegionOf:
     field: RegionField
 
@@ -68,6 +73,12 @@ class RegionOf:
 class FunctionalType:
     inputs: tuple[ValueField, ...]
     outputs: ValueField
+
+
+@attrs.frozen
+class TypeOrFunctional:
+    inputs: tuple[ValueField, ...]
+    output: ValueField
 
 
 @attrs.frozen
@@ -89,7 +100,7 @@ class Group:
 
 Element: TypeAlias = (
     Literal | Variable | TypeOf | SharedType | OneOf | MemberOf | NumberOf | IndexList | RegionOf | FunctionalType
-    | ElementType | AttributeDict | Group
+    | TypeOrFunctional | ElementType | Integers | AttributeDict | Group
 )  # fmt: skip
 
 DYNAMIC_INDEX: Final = -(1 << 63)
@@ -161,11 +172,13 @@ class FormatReader:
             "implied-type": self._implied,
             "shared-type": self._shared,
             "functional-type": self._functional,
+            "type-or-functional": self._type_or_functional,
             "element-type": self._element_type,
             "one-of": self._one_of,
             "member": self._member,
             "number": self._number,
             "index-list": self._index_list,
+            "integers": self._integers,
         }.get(text)
         if make is None:
             raise TypeError(f"an assembly format has no {text!r}")
@@ -219,6 +232,11 @@ class FormatReader:
         self._expect(")")
         return MemberOf(field)
 
+    def _integers(self) -> Element:
+        field = self._attribute()
+        self._expect(")")
+        return Integers(field)
+
     def _number(self) -> Element:
         field = self._attribute()
         self._expect(",")
@@ -245,6 +263,10 @@ class FormatReader:
     def _functional(self) -> Element:
         *inputs, outputs = self._values()
         return FunctionalType(tuple(inputs), outputs)
+
+    def _type_or_functional(self) -> Element:
+        *inputs, output = self._values()
+        return TypeOrFunctional(tuple(inputs), output)
 
     def _element_type(self) -> Element:
         field, of = self._values()

@@ -18,13 +18,14 @@ class CustomFormat:
     Args:
         finish: makes the operation from the regions that were read.
         arguments: names, offsets, types and locations of the entry block's arguments; see `Parser.argument`.
+        repeated: whether every region takes the arguments, not only the first.
         has_region: whether `{ … }` follows.
         isolated: whether names from outside are hidden inside.
         following: words, each of which may follow a region and be followed by one more (`else`).
         another: reads what stands before one more region, if that comes, and says whether it does.
     """
 
-    __slots__ = ("another", "arguments", "finish", "following", "has_region", "isolated")
+    __slots__ = ("another", "arguments", "finish", "following", "has_region", "isolated", "repeated")
 
     def __init__(
         self,
@@ -35,6 +36,7 @@ class CustomFormat:
         isolated: bool = True,
         following: tuple[str, ...] = (),
         another: Callable[[], bool] | None = None,
+        repeated: bool = False,
     ) -> None:
         self.finish = finish
         self.arguments = arguments
@@ -42,3 +44,4 @@ class CustomFormat:
         self.isolated = isolated
         self.following = following
         self.another = another
+        self.repeated = repeated

@@ -492,7 +492,8 @@ class Parser(AttributeParser):
         frame.shadow = []
         if isolated:
             frame.outer_scope, self._scope = self._scope, Scope()
-        arguments = frame.header.arguments if frame.header is not None and len(frame.regions) == 1 else ()
+        header = frame.header
+        arguments = header.arguments if header is not None and (len(frame.regions) == 1 or header.repeated) else ()
         if self.peek() == "^":
             if arguments:
                 self.fail("the entry block has its arguments in the header, so no label")
