@@ -10,10 +10,11 @@ from typing import Final
 
 import attrs
 
+from tx8ir import frontends
 from tx8ir.core import Program, default_context
 from tx8ir.core.program import read_text
 from tx8ir.core.text.parser import parse_op
-from tx8ir.frontends.files import is_text, load
+from tx8ir.frontends.files import is_stablehlo, is_text, load
 from tx8ir.signature import InputError
 
 SPLIT_MARKER: Final = "// -----"
@@ -28,7 +29,12 @@ class Piece:
     text: str
 
     def program(self, *, allow_unregistered: bool, keep_names: bool) -> Program:
-        """Parses it; operations know their line in the whole file."""
+        """Parses it; operations know their line in the whole file.
+
+        StableHLO is imported, unless operations that nobody registered are to be kept as they are.
+        """
+        if not allow_unregistered and is_stablehlo(self.text):
+            return frontends.stablehlo.load_text(self.text, self.file)
         op = parse_op(
             self.text,
             context=default_context(),

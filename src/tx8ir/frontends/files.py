@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Final
 
 from tx8ir.core import MissingFileError, Program, parse
-from tx8ir.core.program import ONE_FILE
+from tx8ir.core.program import ONE_FILE, read_text
 
 TEXT_SUFFIXES: Final = (".mlir", ".txt")
 TORCH_SUFFIX: Final = ".pt2"
+_MARKS: Final = re.compile(r'(?:^|[\s"=])(?:stablehlo|chlo|sdy)\.\w+|\bmhlo\.num_(?:partitions|replicas)\b')
 
 
 def is_text(path: Path) -> bool:
@@ -18,9 +20,14 @@ def is_text(path: Path) -> bool:
     return path.suffix in TEXT_SUFFIXES and not path.is_dir()
 
 
+def is_stablehlo(text: str) -> bool:
+    """Whether a text of MLIR has operations of StableHLO, or was written by JAX."""
+    return _MARKS.search(text) is not None
+
+
 def load(path: str | os.PathLike[str]) -> Program:
-    """The program in `path`: a folder or a file (.safetensors) that `Program.save` wrote, IR text (.mlir, .txt), an
-    exported program of PyTorch (.pt2), or else an ONNX model.
+    """The program in `path`: a folder or a file (.safetensors) that `Program.save` wrote, IR text (.mlir, .txt), a
+    module of StableHLO (the same), an exported program of PyTorch (.pt2), or else an ONNX model.
 
     Raises:
         IrError: `MissingFileError` when there is nothing, `LoadError` when the file cannot be read at all, others when
@@ -31,9 +38,14 @@ def load(path: str | os.PathLike[str]) -> Program:
     if path.is_dir():
         return Program.load(path)
     if not path.exists():
-        raise MissingFileError(path, "a model of ONNX or PyTorch, IR text or a saved program", "nothing there")
+        raise MissingFileError(path, "a model of ONNX, PyTorch or JAX, IR text or a saved program", "nothing there")
     if is_text(path):
-        return parse(path)
+        text = read_text(path)
+        if not is_stablehlo(text):
+            return parse(path)
+        from . import stablehlo
+
+        return stablehlo.load_text(text, str(path))
     if path.suffix == ONE_FILE:
         return Program.load(path)
     if path.suffix == TORCH_SUFFIX:
