@@ -8,6 +8,7 @@ from .run.debugger import Debugger
 from .run.multi_program import MultiProgramChip
 from .run.scheduler import Interleaved, Lockstep, Schedule
 from .run.simulator import Execution, SimResult, Simulator, time_program
+from .timing.bounds import GroupTime
 from .timing.report import PathStep, Roofline, SimReport, SourceRow, Traffic
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Debugger",
     "Execution",
     "FlagRow",
+    "GroupTime",
     "Interleaved",
     "Lockstep",
     "PathStep",

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tx8ir.core.schema import Natural, NonNegative
 from tx8ir.reports import CompileReport, Report, RunReport
-from tx8ir.sim import FlagRow, SimReport, SourceRow
+from tx8ir.sim import FlagRow, GroupTime, SimReport, SourceRow
 from tx8ir.testing.chip.differential import CheckResult, OutputCheck
 
 
@@ -37,6 +37,25 @@ class CostData:
     instructions: Natural
     busy_cycles: Natural
     bytes: Natural
+
+
+@attrs.frozen
+class GroupTimeData:
+    """The time of a group, from the end of those before it to its own end, and the least that it could take.
+
+    tight: what the bound is: an engine, "DDR", "links", "issue" or "latency".
+    """
+
+    name: str
+    cycles: Natural
+    bound: Natural
+    ratio: NonNegative
+    tight: str
+
+    @classmethod
+    def of(cls, time: GroupTime) -> GroupTimeData:
+        """The data of a time."""
+        return cls(time.group, int(time.cycles), int(time.bound), time.ratio, time.tight)
 
 
 @attrs.frozen
@@ -70,6 +89,7 @@ class SimulatedRunData:
     traffic: bytes read and written by all engines, by memory.
     stalls: cycles of all tiles that engines waited, by cause.
     groups, sources: costs by group and by source operation, in the order of the program.
+    times: of each group, in the same order, and last of the program, beside their bounds.
     flags: where arithmetic first left the numbers.
     """
 
@@ -84,6 +104,7 @@ class SimulatedRunData:
     stalls: Mapping[str, Natural]
     groups: tuple[CostData, ...]
     sources: tuple[CostData, ...]
+    times: tuple[GroupTimeData, ...]
     flags: tuple[FlagData, ...]
 
     @classmethod
@@ -104,6 +125,7 @@ class SimulatedRunData:
             stalls=_counts(sim.stalls_by_cause),
             groups=_costs(sim.by_group),
             sources=_costs(sim.by_source),
+            times=tuple(map(GroupTimeData.of, (*sim.groups, sim.whole))),
             flags=tuple(map(_flag, report.flags)),
         )
 

@@ -126,6 +126,8 @@ class Timing:
         """Every event, when they are kept, in the order in which their times became known."""
         self.busy: dict[str, NDArray[np.int64]] = {}
         """[engines, tiles] of cycles, by source."""
+        self.finished: dict[str, int] = defaultdict(int)
+        """When the last instruction of each source has ended."""
         self.stalls = np.zeros((len(STALLS), len(ENGINES), target.tiles), np.int64)
         """[causes, engines, tiles] in cycles."""
         self.ends = np.zeros((len(ENGINES), target.tiles), np.int64)
@@ -306,7 +308,9 @@ class Timing:
     def _resolve(self, event: Event, end: int) -> None:
         event.end = end
         lane, row = event.lane, ROWS[_engine(event.item)]
-        lane.busy[row, event.item.op.source or ""] += end - event.start
+        source = event.item.op.source or ""
+        lane.busy[row, source] += end - event.start
+        self.finished[source] = max(self.finished[source], end)
         if not isinstance(event.item.op, DteArmOp):
             self.ends[row, list(lane.tiles)] = end
         if self._keep:

@@ -10,11 +10,12 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.dialects.tx8 import ConvOp, DteArmOp, DteSendOp, GemmOp, Instruction, RowCopyOp, Source
+from tx8ir.dialects.tx8 import ConvOp, DteArmOp, DteSendOp, GemmOp, Instruction, RowCopyOp
 from tx8ir.support.screen import fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.chip import CYCLES_PER_SECOND, Engine, Target
 
+from .bounds import NO_SOURCE, GroupTime, group_of, group_times, program_time
 from .clock import ENGINES, STALLS, Event, Timing
 from .program import Item, TimedNode, items
 from .trace import write_trace
@@ -24,7 +25,6 @@ MEMORIES: tuple[str, ...] = ("DDR", "SPM")
 PATHS: tuple[str, ...] = ("DDR to SPM", "SPM to DDR", "SPM to SPM", "tile to tile")
 """The memory paths of `SimReport.bytes`."""
 
-NO_SOURCE = "(no source)"
 _PATH_OF: dict[Engine, str] = dict(zip((Engine.RDMA, Engine.WDMA, Engine.TDMA, Engine.DTE), PATHS, strict=True))
 _EVENTS_KEPT = 200_000
 _SHOWN = 12  # rows of long tables
@@ -126,6 +126,7 @@ class SimReport:
     by_source: what each source operation cost, in the order of the program.
     by_group: the same by group. The instructions of a compiled program belong to the group that their source names
         ("group 3 Softmax probs" to "group 3"), those of a kernel to the kernel.
+    groups: the time of each group beside its bound, in the order of the program; whole: that of the program.
     """
 
     instructions: int
@@ -137,6 +138,8 @@ class SimReport:
     traffic: Mapping[str, Traffic]
     by_source: tuple[SourceRow, ...]
     by_group: tuple[SourceRow, ...]
+    groups: tuple[GroupTime, ...]
+    whole: GroupTime
     roofline: Roofline
     target: Target
     ends: NDArray[np.int64]
@@ -263,6 +266,7 @@ class SimReport:
             Table("bytes moved", ("path", "bytes"), tuple(paths)),
             Table("bytes by memory", ("memory", "read", "written"), tuple(traffic)),
             Table("roofline", ("what", "amount"), self._roofline_rows()),
+            self.bounds,
             self._costs("group", self.by_group),
         ]
         if [row.source for row in self.by_group] != [row.source for row in self.by_source]:
@@ -270,6 +274,16 @@ class SimReport:
         if self._timing.events:
             tables.append(self._path_table())
         return tuple(tables)
+
+    @property
+    def bounds(self) -> Table:
+        """The groups that take longest, and the program, beside their bounds."""
+        shown = sorted(self.groups, key=lambda group: -group.cycles)[:_SHOWN]
+        title = "time by group, beside its bound" + (
+            f": the {len(shown)} longest of {len(self.groups)}" if len(self.groups) > _SHOWN else ""
+        )
+        rows = [(t.group, f"{t.cycles:,}", f"{t.bound:,}", f"{t.ratio:.2f}", t.tight) for t in (*shown, self.whole)]
+        return Table(title, ("group", "cycles", "bound", "ratio", "tight bound"), tuple(rows))
 
     def _path_table(self) -> Table:
         """The longest instructions of the critical path, and for what the path waited."""
@@ -337,6 +351,8 @@ def make_report(nodes: Sequence[TimedNode], target: Target) -> SimReport:
         traffic={memory: Traffic(*amounts) for memory, amounts in traffic.items()},
         by_source=tuple(rows),
         by_group=_groups(rows),
+        groups=group_times(found, timing.finished, target),
+        whole=program_time(found, timing.cycles, target),
         roofline=_roofline(found, moved, timing.cycles, target),
         target=target,
         ends=timing.ends,
@@ -353,8 +369,7 @@ def _groups(rows: Sequence[SourceRow]) -> tuple[SourceRow, ...]:
     """The rows of sources, added up by group."""
     members: dict[str, list[SourceRow]] = {}
     for row in rows:
-        origin = Source.parse(row.source)
-        members.setdefault(row.source if origin is None else f"group {origin.group}", []).append(row)
+        members.setdefault(group_of(row.source), []).append(row)
     return tuple(
         _row(name, sum(r.instructions for r in those), sum(r.bytes for r in those), sum(r.busy for r in those))  # pyright: ignore[reportArgumentType]  # a sum of arrays
         for name, those in members.items()
