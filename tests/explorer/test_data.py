@@ -148,6 +148,13 @@ def test_groups_know_what_the_search_tried_and_what_it_chose(block: ExplorerData
         assert group.facts["sharding"] in chosen.description
 
 
+def test_groups_say_what_they_took_and_what_bounds_them(block: ExplorerData) -> None:
+    texts = [group.facts["time"] for group in block.groups if "time" in group.facts]
+    assert len(texts) == len({i.group for i in block.run.instructions if i.engine})
+    assert sum(int(text.partition(" ")[0].replace(",", "")) for text in texts) == block.run.cycles
+    assert {text.partition("(")[2][:-1] for text in texts} <= {*block.run.engines, "DDR", "links", "issue", "latency"}
+
+
 def test_a_group_with_loops_says_which_and_at_what_price() -> None:
     size = "1024x1024xf32"
     data = explore(

@@ -16,7 +16,7 @@ from tx8ir.sim import SimReport, time_program
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Target
 
-from .groups import Searches, read_groups
+from .groups import Searches, read_groups, with_times
 from .machine import read_machine, read_run
 from .model import FORMAT, ExplorerData, Group, Scope, SourceOp, TableData
 from .recorder import Recorder, number_operations
@@ -100,7 +100,7 @@ def _assemble(
         ops=watch.ops,
         texts=tuple(watch.texts),
         passes=tuple(watch.passes),
-        groups=watch.groups,
+        groups=with_times(watch.groups, report),
         run=read_run(program, report, watch.number, watch.sources),
         tables=tuple(_table(table) for table in _tables(executable, report)),
     )

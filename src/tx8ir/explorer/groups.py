@@ -23,6 +23,7 @@ from tx8ir.backend.search.shard_and_split import ShardAndSplit
 from tx8ir.core import Operation, Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import PassRun
+from tx8ir.sim import SimReport
 from tx8ir.target.chip import Target
 
 from .model import Candidate, Group
@@ -116,6 +117,19 @@ def read_groups(
     return tuple(_group(op, target, number(op), sources, tried.get(op.group_id, Tried())) for op in _groups(program))
 
 
+def with_times(groups: tuple[Group, ...], report: SimReport) -> tuple[Group, ...]:
+    """The groups with what each took in a run, beside its bound."""
+    times = {time.group: time for time in report.groups}
+    found: list[Group] = []
+    for group in groups:
+        time = times.get(f"group {group.id}")
+        if time is not None:
+            text = f"{time.cycles:,} cycles, {time.ratio:.2f} × the bound ({time.tight})"
+            group = attrs.evolve(group, facts={"time": text, **group.facts})
+        found.append(group)
+    return tuple(found)
+
+
 def _group(
     group: tx8be.GroupOp, target: Target, number: int, sources: Callable[[Operation], tuple[int, ...]], tried: Tried
 ) -> Group:
@@ -145,9 +159,10 @@ def _tiles(group: tx8be.GroupOp, target: Target) -> int:
 
 def _facts(group: tx8be.GroupOp, body: list[Operation], tried: Tried) -> Iterator[tuple[str, str]]:
     yield "kind", _TAGS.get(group.group_tag or 0, "")
-    has_loops = schedule_of(group) is not None
-    if has_loops:
-        yield "strategy", next((c.description for c in tried.candidates if c.chosen), "")
+    schedule = schedule_of(group)
+    if schedule is not None:
+        chosen = next((c.description for c in tried.candidates if c.chosen), "")
+        yield "strategy", chosen or _strategy(schedule.strategy)
     for store in body:
         if isinstance(store, tx8be.StoreVarOp):
             parallel, info = store.tile_parallel, store.dev_info
@@ -157,7 +172,7 @@ def _facts(group: tx8be.GroupOp, body: list[Operation], tried: Tried) -> Iterato
             if info is not None and info.temporal_mem_slice:
                 yield "slice of a step", _times(info.temporal_mem_slice)
             if info is not None:
-                yield "buffers", "" if has_loops else str(info.multi_buf_num)
+                yield "buffers", "" if schedule is not None else str(info.multi_buf_num)
                 yield "stored as", info.mem_layout
             yield "result", str(store.y.type)
     if group.dev_region is not None:
@@ -165,6 +180,12 @@ def _facts(group: tx8be.GroupOp, body: list[Operation], tried: Tried) -> Iterato
     yield "barrier after it", "yes" if group.need_barrier else "no"
     if group.layer is not None:
         yield "layer", str(group.layer)
+
+
+def _strategy(strategy: tx8be.StrategyAttr) -> str:
+    """Its cuts in words."""
+    cuts = {"x": strategy.x, "y": strategy.y, "loops": strategy.time}
+    return "; ".join(f"{where}: {', '.join(found).replace('=', '/')}" for where, found in cuts.items() if found)
 
 
 def _times(extents: tuple[int, ...]) -> str:
