@@ -9,11 +9,11 @@ from tx8ir.support.lazy_names import lazy_names
 from tx8ir.support.registration import register_lazily
 
 if TYPE_CHECKING:
-    from . import arith, builtin, cf, func, index, linalg, math, ml_program, pd, scf, tensor, tx8, tx8be, ub
+    from . import arith, builtin, ccl, cf, func, index, linalg, math, ml_program, pd, scf, tensor, tx8, tx8be, ub
 
 __all__ = [
-    "arith", "builtin", "cf", "func", "index", "linalg", "math", "ml_program", "pd", "scf", "tensor", "tx8", "tx8be",
-    "ub",
+    "arith", "builtin", "ccl", "cf", "func", "index", "linalg", "math", "ml_program", "pd", "scf", "tensor", "tx8",
+    "tx8be", "ub",
 ]  # fmt: skip
 
 _KEYWORDS = {"builtin": {"module": "builtin.module"}, "func": {"call": "func.call", "return": "func.return"}}

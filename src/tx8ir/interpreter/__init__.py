@@ -1,13 +1,15 @@
 """The reference evaluator: any program, through the `Compute` of its operations, in NumPy.
 
-`evaluate(program, inputs)` runs `main`; `Interpreter` does so repeatedly and can be watched; `evaluate_operation` runs
-one operation. `Evaluate` and `Enter` let operations with regions, calls or effects take part.
+`evaluate(program, inputs)` runs `main`, `evaluate_replicas` several replicas of it in lockstep; `Interpreter` does so
+repeatedly and can be watched; `evaluate_operation` runs one operation. `Evaluate`, `Enter` and `Meet` let operations
+with regions, calls, effects or partners take part.
 """
 
 from __future__ import annotations
 
 # These attach Evaluate to operations.
 from . import backend_models as backend_models
+from . import collective_models as collective_models
 from . import control_flow as control_flow
 from . import global_models as global_models
 from . import linalg_models as linalg_models
@@ -15,7 +17,8 @@ from . import models as models
 from . import tensor_models as tensor_models
 from .arrays import EvaluationError
 from .evaluator import Computer, Interpreter, Observer, evaluate, evaluate_operation, run_startup
-from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Outcome, Precision, RuntimeValue
+from .interfaces import Asking, Enter, Evaluate, Evaluator, Jump, Meet, Outcome, Precision, RuntimeValue
+from .replicas import evaluate_replicas
 from .storage import Storage as Storage
 from .storage import TensorRef as TensorRef
 
@@ -28,11 +31,13 @@ __all__ = [
     "Evaluator",
     "Interpreter",
     "Jump",
+    "Meet",
     "Observer",
     "Outcome",
     "Precision",
     "RuntimeValue",
     "evaluate",
     "evaluate_operation",
+    "evaluate_replicas",
     "run_startup",
 ]

@@ -17,7 +17,6 @@ from tx8ir.core import (
     Inplace,
     IrError,
     ListType,
-    NoneType,
     Operation,
     Program,
     Pure,
@@ -37,7 +36,20 @@ from tx8ir.core.ir.symbol_table import SymbolReference, SymbolTables
 from tx8ir.dialects import func, pd
 
 from .arrays import EvaluationError, check_input, fits_shape, load, round_result, store, store_native
-from .interfaces import Asking, Enter, Evaluate, Jump, Outcome, Precision, PrecisionLike, RuntimeValue, precision_of
+from .interfaces import (
+    Asking,
+    Enter,
+    Evaluate,
+    Jump,
+    Meet,
+    Outcome,
+    Precision,
+    PrecisionLike,
+    RuntimeValue,
+    precision_of,
+)
+from .meetings import Running, together
+from .settling import settle
 from .storage import Storage, TensorRef, array_of
 
 Observer: TypeAlias = Callable[[Operation, tuple[RuntimeValue, ...]], None]
@@ -193,6 +205,7 @@ class _Run:
     program: Program
     precision: Precision
     inputs: Mapping[str, ArrayLike]
+    replica: int = 0
     outputs: dict[str, NDArray[Any]] = attrs.field(factory=dict[str, NDArray[Any]])
     variables: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
     feeds: dict[str, Storage] = attrs.field(factory=dict[str, Storage])
@@ -304,6 +317,10 @@ class Interpreter:
             EvaluationError: inputs that do not fit; an operation that has no way to be evaluated, or fails (an index
                 out of range, say). It carries the operation and its location.
         """
+        return together([self.start(inputs)])[0]
+
+    def start(self, inputs: Mapping[str, ArrayLike], replica: int = 0) -> Running[dict[str, NDArray[Any]]]:
+        """Evaluate `main` as one of several replicas: a generator that `together` runs with those of the others."""
         main, takes = self._main, self._takes
         for name in takes:
             if name not in inputs:
@@ -311,10 +328,9 @@ class Interpreter:
         for name in inputs:
             if name not in takes:
                 raise EvaluationError(f"unknown input {name!r}; {_signature(takes)}", main)
-        run = _Run(self.program, self.precision, inputs)
+        run = _Run(self.program, self.precision, inputs, replica)
         arguments = [run.feed(name, _tensor(name, takes[name])) for name in self._arguments]
-        with np.errstate(all="ignore"):  # infinities and NaN are values here, as in IEEE 754
-            results = self._run_block(main.body.block, arguments, run)
+        results = yield from self._run_block(main.body.block, arguments, run)
         types: tuple[Type, ...] = main.function_type.results
         if len(types) == 1 and isinstance(types[0], TupleType):  # a backend graph gives its outputs in one tuple
             types, results = types[0].elements, cast("tuple[RuntimeValue, ...]", results[0])
@@ -322,8 +338,7 @@ class Interpreter:
         for name, type_, value in zip(names, types, results, strict=True):
             run.fetch(name, value, _tensor(name, type_).element)
         self.feeds = run.final_feeds({name: _tensor(name, type_) for name, type_ in takes.items()})
-        with np.errstate(all="ignore"):  # a variable in "f64" may hold what its format cannot
-            self.parameters = run.write_back()
+        self.parameters = run.write_back()
         return run.outputs
 
     @cached_property
@@ -340,7 +355,7 @@ class Interpreter:
         feeds = {op.feed_name: op.out.type for op in self.program.module.walk() if isinstance(op, pd.FeedOp)}
         return {**self._arguments, **feeds}
 
-    def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Sequence[RuntimeValue]:
+    def _run_block(self, block: Block, arguments: Sequence[RuntimeValue], run: _Run) -> Running[Sequence[RuntimeValue]]:
         """The operands of the terminator of `block`. Frames are the call stack: nothing below recurses."""
         frames = [self._enter(Enter(block, arguments), {})]
         self.steps = 0
@@ -365,7 +380,9 @@ class Interpreter:
                     frame.forget(step)
                 if not frames:
                     return operands
-                self._resume(frames, operands)
+                meet = self._resume(frames, operands)
+                while meet is not None:
+                    meet = self._resume(frames, (yield meet))
             elif _is_done(outcome):
                 self._finish(frame, step, outcome)
             elif isinstance(outcome, Jump):
@@ -373,7 +390,9 @@ class Interpreter:
                 self._jump(frame, step, outcome)
             elif isinstance(outcome, Generator):
                 frame.waiting, frame.asker = step, outcome
-                self._resume(frames, None)
+                meet = self._resume(frames, None)
+                while meet is not None:
+                    meet = self._resume(frames, (yield meet))
 
     def _start(self, step: _Step, operands: list[RuntimeValue], run: _Run, space: tuple[int, ...] | None) -> Outcome:
         """Evaluate one operation, or start evaluating one that has blocks to run; for each place of a space at once."""
@@ -423,13 +442,18 @@ class Interpreter:
         elements = [cast(RankedTensor, array_type(result.type)).element for result in step.results]
         return [round_result(np.asarray(v), e, self.precision) for v, e in zip(values, elements, strict=True)]
 
-    def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> None:
-        """Go on with the operation that waits in the last frame: it wants another block run, or has its results."""
+    def _resume(self, frames: list[_Frame], results: Sequence[RuntimeValue] | None) -> Meet | None:
+        """Go on with the operation that waits in the last frame: it wants another block run, or has its results.
+
+        What it gives is who it wants to wait for.
+        """
         frame = frames[-1]
         step, asker = cast(_Step, frame.waiting), cast(Asking, frame.asker)
         try:
             # A generator that has not run yet takes None.
             request = asker.send(cast("Sequence[RuntimeValue]", results))
+            if isinstance(request, Meet):
+                return request
             frames.append(self._enter(request, frame.values if _is_inside(request, step.op) else {}))
         except StopIteration as stop:
             frame.waiting = frame.asker = None
@@ -515,44 +539,6 @@ def _apart(value: RuntimeValue, storage: Storage) -> RuntimeValue:
 def _shown(value: RuntimeValue) -> RuntimeValue:
     """What an observer gets: for a tensor what it holds."""
     return value.snapshot() if isinstance(value, TensorRef) else value
-
-
-def settle(value: Any, type_: Type, precision: Precision) -> RuntimeValue:
-    """A computed value as a value of `type_`: of its shape, rounded once to its element type.
-
-    Raises:
-        EvaluationError: another shape, or no array, tuple or None where the type wants one.
-        TypeError: elements that the declared element type cannot hold.
-    """
-    if isinstance(value, TensorRef):
-        if not isinstance(type_, TensorType) or not fits_shape(value.shape, type_):
-            raise EvaluationError(f"gives a tensor of shape {list(value.shape)} where its result is declared {type_}")
-        return value
-    held = array_type(type_)
-    if held is not None:
-        array = np.asarray(value)
-        if not fits_shape(array.shape, held):
-            raise EvaluationError(f"computes shape {list(array.shape)} where its result is declared {type_}")
-        # NumPy adds in the order of memory, so an operation is given elements in one order wherever they come from.
-        rounded = np.asarray(round_result(array, held.element, precision), order="C")
-        return Storage(rounded).whole() if isinstance(type_, TensorType) else rounded
-    if isinstance(type_, (TupleType, ListType)):
-        if not isinstance(value, tuple) or len(cast("tuple[Any, ...]", value)) != len(type_):
-            raise EvaluationError(f"computes no tuple of {len(type_)} where its result is declared {type_}")
-        items = zip(cast("tuple[Any, ...]", value), type_.elements, strict=True)
-        return tuple(settle(item, element, precision) for item, element in items)
-    if isinstance(type_, DictType):
-        entries = cast("dict[str, Any]", value)
-        if not isinstance(value, dict) or sorted(entries) != list(type_.keys):
-            raise EvaluationError(f"computes no dictionary with those keys where its result is declared {type_}")
-        return {
-            key: settle(entries[key], element, precision) for key, element in zip(type_.keys, type_.values, strict=True)
-        }
-    if isinstance(type_, NoneType):
-        if value is not None:
-            raise EvaluationError(f"computes a value where its result is declared {type_}")
-        return None
-    raise EvaluationError(f"cannot be evaluated: its result has type {type_}")
 
 
 def evaluate_operation(

@@ -85,6 +85,23 @@ def _is_number(value: Value) -> bool:
     return held is not None and not held.rank
 
 
+@attrs.frozen(eq=False)
+class Meet:
+    """Asks the evaluator to wait for other replicas of the program; it answers with what each of them brings.
+
+    Attributes:
+        op: the asking operation, which all of them have to come to.
+        group: the replicas, in order, the asking one among them.
+        brings: what the asking one brings.
+    """
+
+    __repr__ = fitting_repr
+
+    op: Operation
+    group: tuple[int, ...]
+    brings: RuntimeValue
+
+
 @attrs.frozen
 class Jump:
     """What a terminator with successors evaluates to: evaluation goes on in another block of its region.
@@ -100,8 +117,8 @@ class Jump:
     arguments: Sequence[RuntimeValue]
 
 
-Asking: TypeAlias = Generator[Enter, Sequence[RuntimeValue], Sequence[RuntimeValue]]
-"""A generator that yields an `Enter` for each block to run and returns the results of the operation."""
+Asking: TypeAlias = Generator[Enter | Meet, Sequence[RuntimeValue], Sequence[RuntimeValue]]
+"""A generator that yields an `Enter` for each block to run, or a `Meet`, and returns the results of the operation."""
 
 Outcome: TypeAlias = Sequence[RuntimeValue] | Asking | Jump
 """The results of an operation, at once or after running blocks; or where a branch goes."""
@@ -118,6 +135,11 @@ class Evaluator(Protocol):
     @property
     def precision(self) -> Precision:
         """The precision of the evaluation."""
+        ...
+
+    @property
+    def replica(self) -> int:
+        """The number of this evaluation among those that run together; 0 for one that runs alone."""
         ...
 
     @property
