@@ -9,7 +9,7 @@ import pytest
 
 import tx8ir
 from tx8ir.frontends import stablehlo
-from tx8ir.interpreter import evaluate
+from tx8ir.interpreter import evaluate, evaluate_replicas
 
 FOLDER = Path(__file__).parents[2] / "data" / "stablehlo"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.mlir"))
@@ -75,3 +75,12 @@ def test_without_names_locations_are_lines_of_the_text():
     (pool,) = (op for op in program.module.walk() if op.name == "pd.pool2d")
     line = pool.location.line
     assert "reduce_window" in (FOLDER / "cnn.mlir").read_text().splitlines()[line - 1]
+
+
+def test_what_devices_do_together_is_what_jax_answers():
+    program = tx8ir.load(FOLDER / "devices.mlir")
+    (name,) = program.inputs
+    (x,) = arrays("devices", "in_")
+    found = evaluate_replicas(program, [{name: part} for part in np.split(x, 4)])
+    assembled = [np.concatenate([part[key] for part in found]) for key in found[0]]
+    check(assembled, arrays("devices", "out_"))
