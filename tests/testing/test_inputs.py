@@ -86,6 +86,25 @@ def test_large_numbers_overflow_and_tiny_ones_vanish(element: str) -> None:
     assert math.fsum(sets["cancelling"].astype(np.float64)) < wide.sum() / 4
 
 
+THRESHOLD = """
+module {
+  func.func @main(%x: !pd.vtensor<2x3xf32>) -> !pd.vtensor<2x3xi1> {
+    %0 = "pd.full"() {dtype = f32, shape = array<i64>, value = 6.0 : f64} : () -> !pd.vtensor<f32>
+    %1 = "pd.less_equal"(%x, %0) : (!pd.vtensor<2x3xf32>, !pd.vtensor<f32>) -> !pd.vtensor<2x3xi1>
+    return %1 : !pd.vtensor<2x3xi1>
+  }
+}
+"""
+
+
+def test_numbers_that_a_program_names_are_inputs_with_their_neighbours() -> None:
+    given = next(g for g in input_sets(tx8ir.parse(THRESHOLD)) if g.kind == "named")
+    six = np.float32(6)
+    assert {six, np.nextafter(six, np.float32(7)), np.nextafter(six, np.float32(5)), -six} <= set(
+        given.arrays["arg0"].reshape(-1).tolist()
+    )
+
+
 def test_an_index_stays_in_its_domain() -> None:
     program = tx8ir.parse(
         """

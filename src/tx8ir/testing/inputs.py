@@ -24,7 +24,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import IrError, Program, RankedTensor
+from tx8ir.core import DenseAttr, FloatAttr, IrError, Program, RankedTensor
 from tx8ir.dialects import pd
 from tx8ir.dialects.domains import Domain
 from tx8ir.target.formats import ALL, Format
@@ -38,11 +38,13 @@ Flavour: TypeAlias = Literal["ordinary", "mixed", "special"]
 
 FLAVOURS: tuple[Flavour, ...] = ("ordinary", "mixed", "special")
 
-Kind: TypeAlias = Literal["ordinary", "mixed", "paired", "large", "tiny", "offset", "cancelling", "close", "given"]
-"""What a set of inputs is for: "given" by a caller; "ordinary" and "mixed" as the flavours; "paired", every pair of
-special numbers in turn; "large", where exponentials, squares and sums overflow; "tiny", where products vanish;
-"offset", where differences from a mean are small; "cancelling", where sums are; "close", neighbours that a conversion
-merges or tells apart."""
+Kind: TypeAlias = Literal[
+    "ordinary", "mixed", "named", "paired", "large", "tiny", "offset", "cancelling", "close", "given"
+]
+"""What a set of inputs is for: "given" by a caller; "ordinary" and "mixed" as the flavours; "named", the numbers that
+the program itself names, and their neighbours; "paired", every pair of special numbers in turn; "large", where
+exponentials, squares and sums overflow; "tiny", where products vanish; "offset", where differences from a mean are
+small; "cancelling", where sums are; "close", neighbours that a conversion merges or tells apart."""
 
 EXTENTS: tuple[int, ...] = (2, 1, 3, 5)
 """What dynamic extents become, in turn."""
@@ -199,6 +201,7 @@ class _Inputs:
     def __init__(self, program: Program, seed: int) -> None:
         feeds = {op.feed_name: op.out.type for op in program.main.walk() if isinstance(op, pd.FeedOp)}
         self.seed = seed
+        self.named = _named_numbers(program)
         self.domains = input_domains(program)
         self.types: dict[str, RankedTensor] = {}
         for name, type_ in (program.inputs | feeds).items():
@@ -289,6 +292,8 @@ def _all_sets(inputs: _Inputs, many: bool) -> Iterator[Callable[[], InputSet]]:
     if not inputs.types:
         return
     yield partial(drawn, "mixed")
+    if inputs.named:
+        yield partial(made, "named", partial(_named, inputs.named))
     scales: tuple[tuple[Kind, _Maker], ...] = (
         ("large", _large),
         ("large", _with_large_products),
@@ -351,6 +356,38 @@ def _cycled(numbers: Sequence[float], shape: tuple[int, ...], place: int, format
         whole = [min(max(int(numbers[int(i)]), low), high) for i in order]
         return np.array(whole, np.int64 if format.is_signed else np.uint64).astype(format.dtype).reshape(shape)
     return held(np.array(numbers, np.float64)[order], format).reshape(shape)
+
+
+_NAMED, _OF_A_CONSTANT = 12, 6
+"""How many numbers of a program are inputs of it, and of how many elements a constant is whose numbers are."""
+
+
+def _named_numbers(program: Program) -> tuple[float, ...]:
+    """The finite numbers that a program names: elements of small constants, and floating-point attributes."""
+    found: dict[float, None] = {}
+    for op in program.module.walk():
+        value = op.attributes.get("value")
+        if isinstance(value, DenseAttr):
+            array = value.value.reshape(-1)
+            numbers: list[float] = array.astype(np.float64).tolist() if array.size <= _OF_A_CONSTANT else []
+        else:
+            numbers = [a.value for a in op.attributes.values() if isinstance(a, FloatAttr)]
+        found.update(dict.fromkeys(float(n) for n in numbers if math.isfinite(n)))
+    return tuple(found)[:_NAMED]
+
+
+def _named(
+    numbers: Sequence[float], place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator
+) -> Array:
+    """Numbers of the program, the next ones of the format above and below, and of the other sign."""
+    if format.is_bool:
+        return draw_array(rng, shape, format, "ordinary")
+    if format.is_integer:
+        return _cycled([n + step for n in numbers for step in (0, 1, -1)], shape, place, format)
+    steps = [math.ldexp(1.0, math.frexp(n)[1] - 1 - format.mantissa_bits) for n in numbers]
+    return _cycled(
+        [f for n, h in zip(numbers, steps, strict=True) for f in (n, n + h, n - h, -n)], shape, place, format
+    )
 
 
 def _large(place: int, shape: tuple[int, ...], format: Format, rng: np.random.Generator) -> Array:

@@ -6,17 +6,20 @@ import random
 from collections.abc import Iterator
 
 import numpy as np
+import pytest
 
 from tx8ir.core import Block, Operation, Program, VTensorType, f32
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.target.formats import Format
-from tx8ir.testing.cases.mutation import Material, empty_program, from_template
+from tx8ir.testing.cases.mutation import Material, Template, empty_program, from_template
 from tx8ir.testing.cases.mutation.accesses import accesses
 from tx8ir.testing.cases.mutation.fitted import fitted
 from tx8ir.testing.cases.mutation.flow import calls
+from tx8ir.testing.cases.mutation.numbered_flow import chosen_by_number, rounds_by_number
 from tx8ir.testing.guidance.direction import Direction
-from tx8ir.testing.inputs import held, structured_array
+from tx8ir.testing.inputs import draw_inputs, held, structured_array
+from tx8ir.testing.passes.observe import ObservedProgram
 
 
 def test_attributes_fit_the_operands() -> None:
@@ -78,3 +81,16 @@ def test_functions_that_nobody_calls_are_among_the_programs() -> None:
 
     made = (from_template(calls, empty_program(), random.Random(seed), Material()) for seed in range(40))
     assert any(is_so(program) for program in made if program is not None)
+
+
+@pytest.mark.parametrize("template", [rounds_by_number, chosen_by_number])
+def test_programs_that_go_by_numbers_run_their_regions(template: Template) -> None:
+    entered: set[str] = set()
+    for seed in range(20):
+        program = from_template(template, empty_program(), random.Random(seed), Material())
+        assert program is not None
+        observed = ObservedProgram(program)
+        observed.observe(draw_inputs(program, seed), max_steps=1000)
+        entered |= observed.entered()
+    names = {"scf.for 0"} if template is rounds_by_number else {f"scf.index_switch {i}" for i in range(3)}
+    assert names <= entered

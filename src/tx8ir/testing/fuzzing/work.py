@@ -54,8 +54,9 @@ _MAX_STEPS, _WORK = 1000, 1500
 are evaluated in all its runs, before it is tried on fewer sets of inputs."""
 _EQUAL = 0.3
 """How many of the small programs, and of those of a shape, are tried with equal extents, too."""
-_FIRST_SETS = 2
-"""Sets of inputs that every program is evaluated on: ordinary numbers, and special ones among them."""
+_FIRST_SETS = 3
+"""Sets of inputs that every program is evaluated on: ordinary numbers, special ones among them, and those that it names
+itself."""
 _MORE_SETS = 7
 """How many of the others a program is evaluated on that is like one that was evaluated on all."""
 _LARGE = 8

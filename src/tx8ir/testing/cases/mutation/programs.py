@@ -30,6 +30,8 @@ from .values import add_input, add_results, is_tensor, operations, set_results, 
 
 _ELEMENTS = (f32, f16, bf16, i32, i64, i8, i1)
 _EXTENTS = (1, 2, 3, 5, 1, 4)
+_LARGEST = 128
+"""A number that the pass names is no extent if it is larger."""
 
 
 def change_element(program: Program, rng: random.Random, material: Material) -> bool:
@@ -47,10 +49,18 @@ def change_extent(program: Program, rng: random.Random, material: Material) -> b
     found = sorted({*extents(program)})
     if not found:
         return False
-    old, new = rng.choice(found), rng.choice(_EXTENTS)
+    old, new = rng.choice(found), _extent(rng, material)
     if rng.random() < 0.06:
         new = rng.choice((0, DYNAMIC))
     return new != old and replace_extent(program, old, new)
+
+
+def _extent(rng: random.Random, material: Material) -> int:
+    """An extent: a small one, or one next to a number that the pass names: what it compares extents with, perhaps."""
+    named = [int(n) for n in material.direction.numbers if 3 < n <= _LARGEST and n == int(n)]
+    if named and rng.random() < 0.4:
+        return rng.choice(named) + rng.choice((0, 0, 1, -1))
+    return rng.choice(_EXTENTS)
 
 
 def equal_extents(program: Program, rng: random.Random, material: Material) -> bool:
@@ -89,11 +99,11 @@ def change_input(program: Program, rng: random.Random, material: Material) -> bo
     shape = list(argument.type.shape)
     how = rng.randrange(4)
     if how == 0 or not shape:
-        shape.insert(0, rng.choice(_EXTENTS))
+        shape.insert(0, _extent(rng, material))
     elif how == 1:
         del shape[0]
     else:
-        shape[rng.randrange(len(shape))] = rng.choice(_EXTENTS)
+        shape[rng.randrange(len(shape))] = _extent(rng, material)
     argument.type = argument.type.with_shape(shape)
     if not is_tensor(argument.type):
         return False

@@ -1,6 +1,7 @@
 """Programs with control flow, storage and variables, in the shapes that passes over them look for.
 
 - `flow`: branches, loops, blocks, calls
+- `numbered_flow`: loops over numbers, and sides chosen by one
 - `decisions`: branches that ask again what was asked before
 - `accesses`: reads and writes at any nesting
 - `constants`: operations on constants
@@ -16,7 +17,7 @@ from typing import Final, TypeAlias
 from tx8ir.core import Block, FunctionType, Program, Value, detached
 from tx8ir.dialects import func
 
-from . import decisions, flow
+from . import decisions, flow, numbered_flow
 from .accesses import accesses, storage_of_a_loop
 from .collections import lists_and_dictionaries, named_inputs_and_results
 from .constants import constant_expressions
@@ -36,6 +37,8 @@ _TEMPLATES: Final[tuple[tuple[Template, frozenset[str]], ...]] = (
     (decisions.asked_again, frozenset({"scf.if"})),
     (flow.counted_loop, frozenset({"scf.while", "scf.condition"})),
     (flow.idle_or_odd_loop, frozenset({"scf.while", "scf.condition"})),
+    (numbered_flow.rounds_by_number, frozenset({"scf.for"})),
+    (numbered_flow.chosen_by_number, frozenset({"scf.index_switch", "scf.execute_region"})),
     (flow.diamond_of_blocks, frozenset({"cf.cond_br", "cf.br"})),
     (decisions.decision_passed_on, frozenset({"cf.cond_br", "cf.br"})),
     (flow.chain_of_blocks, frozenset({"cf.br"})),
