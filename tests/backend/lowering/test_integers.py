@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tx8ir
-from tx8ir.core import Builder, FunctionType, Program, ScalarType, Value, VTensorType, f16, f32, i8, i16, i32
+from tx8ir.core import Builder, FunctionType, Program, ScalarType, Value, VTensorType, f16, f32, i8, i16, i32, i64
 from tx8ir.dialects import func, pd
 from tx8ir.interpreter import evaluate
 from tx8ir.passes import PassError
@@ -94,13 +94,23 @@ def test_what_is_known_to_be_small_is_computed() -> None:
 
 def test_what_may_be_too_large_is_refused() -> None:
     x = np.zeros((4,))
-    for write in (
-        lambda a, b: [pd.add(a, b).out],
-        lambda a, b: [pd.scale(pd.cast(pd.less_than(a, b), dtype=i32), scale=2.0).out, pd.scale(a, scale=2.0).out],
-        lambda a, b: [pd.subtract(a, b).out],
-    ):
-        with pytest.raises(PassError, match="fp32 may not have every result in i32"):
-            tx8ir.compile(program_of(write, (x, i32), (x, i32)))
+    with pytest.raises(PassError, match="fp32 may not have every result in i32"):
+        tx8ir.compile(program_of(lambda a: [pd.scale(a, scale=2.0).out], (x, i32)))
+
+
+@pytest.mark.parametrize("element", [i32, i64], ids=str)
+def test_sums_and_products_of_any_numbers_are_exact_or_a_run_fails(element: ScalarType) -> None:
+    def write(a: Value, b: Value) -> list[Value]:
+        return [pd.add(pd.multiply(a, b), pd.subtract(a, b)).out]
+
+    limit = 1 << 24
+    near = np.array([[-4096, 3000, 7], [0, -1, limit - 1]])
+    check(write, (near, element), (np.array([[4000, 4097, -9], [limit - 1, 5, 0]]), element))
+    executable = tx8ir.compile(program_of(write, (near, element), (near, element)))
+    for x, y in ((4097, 4096), (limit, 0), (0, limit), (1, 1 - limit), (-limit, 1)):
+        given = {name: np.full(near.shape, n, element.dtype) for name, n in (("x0", x), ("x1", y))}
+        with pytest.raises(tx8ir.RangeError, match=r"pd\.(multiply|subtract|add) .* 16777216 or more"):
+            executable.run(given)
 
 
 @pytest.mark.parametrize(("element", "shape"), [(f32, (3, 4, 5)), (f16, (6, 9)), (i8, (40, 7))], ids=str)

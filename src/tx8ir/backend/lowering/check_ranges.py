@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, Final
 
 import attrs
 
+from tx8ir.backend.lowering.context import ranked_type
+from tx8ir.backend.lowering.integers import CHECKED, EXACT, bound, single
 from tx8ir.core import (
     Builder,
     DictAttr,
     FunctionType,
+    Operation,
     Program,
-    RankedTensor,
     Value,
     VTensorType,
     at_location,
     f32,
+    i32,
     i64,
 )
 from tx8ir.dialects import func, pd
@@ -35,12 +38,14 @@ def status_words(program: Program) -> Mapping[str, str]:
 @register_pass
 @attrs.frozen
 class CheckRanges(Pass):
-    """Adds a status word, an output of the program, for each cast of floating-point values to i64.
+    """Adds a status word, an output of the program, for each operation whose integers the chip may not have.
 
-    The word is 0 where every value, NaN excepted, is at least -2^31 and less than 2^31 once truncated, so that the
-    cast to i32 that `convert-dtype` makes of it is exact; else 1. `Executable.run` raises an error that names the
-    operation. Other operations that compute 64-bit integers which may need more bits do not run on the TX8, but on
-    constants, which `convert-dtype` checks.
+    These are casts of floating-point values to i64, where the word is 0 when every value, NaN excepted, is at least
+    -2^31 and less than 2^31 once truncated, so that the cast to i32 that `convert-dtype` makes of it is exact; and
+    sums, differences and products of i32 and i64 that are not known to be small (`integers.bound`), where it is 0 when
+    operands and results are less than 2^24, so that the vector unit computes them exactly. Else the word is 1, and
+    `Executable.run` raises an error that names the operation. Other operations that compute 64-bit integers which may
+    need more bits do not run on the TX8, but on constants, which `convert-dtype` checks.
 
     Assumes: `main` has one block, with the calls, loops and branches resolved; casts elsewhere are left alone.
     Guarantees: outputs, and all values of the program, are as before; the status words follow them, and the module's
@@ -60,24 +65,22 @@ class CheckRanges(Pass):
             or not isinstance(end, func.ReturnOp)
         ):
             return
-        casts = [op for op in main.body.block if isinstance(op, pd.CastOp) and _is_checked(op)]
-        if not casts:
+        checks = [(op, status, why) for op in list(main.body.block) for status, why in _checks(op)]
+        if not checks:
             return
         taken = set(program.outputs)
         words: dict[str, Value] = {}
         messages: dict[str, str] = {}
-        for op in casts:
+        for op, status, why in checks:
             name = f"status.{len(words)}"
             while name in taken:
                 name += "_"
             taken.add(name)
             with Builder.before(end), at_location(op.location):
-                words[name] = _status(op.x)
+                words[name] = status()
             place = f" at {op.location}" if op.location.is_known else ""
-            messages[name] = (
-                f"{op.name} ({op.x.type}) -> ({op.out.type}){place}: a value is outside of -2147483648 to 2147483647, "
-                "the range of the 32-bit integers that the chip has in place of i64"
-            )
+            types = ", ".join(str(value.type) for value in op.operands)
+            messages[name] = f"{op.name} ({types}) -> ({op.results[0].type}){place}: {why}"
         outputs = (*program.outputs, *words)
         end.set_operands([*end.operands, *words.values()])
         kinds = main.function_type
@@ -88,31 +91,64 @@ class CheckRanges(Pass):
         self.count("checks", len(words))
 
 
-def _is_checked(op: pd.CastOp) -> bool:
-    source, target = op.x.type, op.out.type
-    return (
-        isinstance(source, VTensorType)
-        and source.is_static
-        and 0 not in source.shape
-        and source.element.is_float
-        and isinstance(target, RankedTensor)
-        and target.element is i64
-        and op.out.has_uses
-    )
+def _checks(op: Operation) -> Iterator[tuple[Callable[[], Value], str]]:
+    """What to check of an operation: what writes its status, 1 or 0 in f32 of shape [1], and what 1 means."""
+    if not op.results or not _has_numbers(op.results[0]) or not op.results[0].has_uses:
+        return
+    element = ranked_type(op.results[0]).element
+    if isinstance(op, pd.CastOp):
+        if element is i64 and _has_numbers(op.x) and ranked_type(op.x).element.is_float:
+            yield lambda: _outside_i32(op.x), _OUTSIDE
+    elif isinstance(op, pd.AddOp | pd.SubtractOp | pd.MultiplyOp) and element in (i32, i64) and bound(op.out) > EXACT:
+        op.set_attribute(CHECKED, True)
+        yield lambda: _beyond_exact(op), _BEYOND
 
 
-def _status(x: Value) -> Value:
-    """1 where a value is not in the range of i32, else 0; of f32, shape [1]."""
-    kind = x.type
-    assert isinstance(kind, VTensorType)  # _is_checked
-    if not kind.rank:
-        x = pd.reshape(x, shape=(1,)).out
+_OUTSIDE: Final = (
+    "a value is outside of -2147483648 to 2147483647, the range of the 32-bit integers that the chip has in place of "
+    "i64"
+)
+_BEYOND: Final = (
+    "an operand or the result has a magnitude of 16777216 or more, and the chip computes these integers in fp32"
+)
+
+
+def _has_numbers(value: Value) -> bool:
+    kind = value.type
+    return isinstance(kind, VTensorType) and kind.is_static and 0 not in kind.shape
+
+
+def _outside_i32(x: Value) -> Value:
+    """1 where a floating-point number is not in the range of i32, else 0."""
+    kind = ranked_type(x)
     # 2^31 is not a number of f16, but f16 has these powers, and no finite number that is too large.
     for exponent in (-16, -15):
         x = pd.multiply(x, pd.full(shape=(), value=2.0**exponent, dtype=kind.element).out).out
     above = pd.greater_equal(x, pd.full(shape=(), value=1.0, dtype=kind.element).out).out
     below = pd.less_than(x, pd.full(shape=(), value=-1.0, dtype=kind.element).out).out
-    status = pd.cast(pd.logical_or(above, below).out, dtype=f32).out
+    return _any(pd.logical_or(above, below).out)
+
+
+def _beyond_exact(op: pd.ElementwiseBinaryOp) -> Value:
+    """1 where an operand or the result is not less than 2^24 in magnitude: as fp32 has it, which rounds no other
+    number there.
+    """
+    operands = [single(value) for value in (op.x, op.y) if bound(value) > EXACT]
+    sizes = [pd.abs(value) for value in (*operands, type(op)(single(op.x), single(op.y)))]
+    limit = pd.full(shape=(), value=float(EXACT), dtype=f32).out
+    words = [_any(pd.greater_equal(size, limit).out) for size in sizes]
+    worst = words[0]
+    for word in words[1:]:
+        worst = pd.maximum(worst, word).out
+    return worst
+
+
+def _any(condition: Value) -> Value:
+    """1 where a condition holds anywhere, else 0; of f32, shape [1]."""
+    kind = ranked_type(condition)
+    status = pd.cast(condition, dtype=f32).out
+    if not kind.rank:
+        return pd.reshape(status, shape=(1,)).out
     if kind.rank > 1:
         status = pd.max(status, axis=(-1,), keepdim=True).out
     return _largest(status)

@@ -24,8 +24,12 @@ SIGNED: Final = (i8, i16, i32)
 _NARROW: Final = {i1: 1, i8: 1 << 7, i16: 1 << 15}
 """The largest magnitude of the types that fp32 has all of."""
 
-_EXACT: Final = 1 << 24
+EXACT: Final = 1 << 24
 """Every whole number up to this magnitude is one of fp32."""
+
+CHECKED: Final = "checked"
+"""The attribute of an operation whose operands and results are below `EXACT` in magnitude, or a run fails: see
+`check-ranges`."""
 
 _DEPTH: Final = 8
 """So many operations back a bound is looked for."""
@@ -43,6 +47,8 @@ def bound(value: Value, depth: int = _DEPTH) -> float:
         return abs(float(op.value))
     if isinstance(op, builtin.ConstantOp):
         return float(np.max(np.abs(np.asarray(op.value.value, np.float64)), initial=0.0))
+    if op is not None and CHECKED in op.attributes:
+        return EXACT
     if not depth:
         return math.inf
     if isinstance(op, pd.CastOp) and not ranked_type(op.x).element.is_float:
@@ -93,7 +99,7 @@ def compare(op: pd.ComparisonOp) -> Value:
     """In fp32 when it has all that one side may be, since rounding the other moves it past none of these; else by the
     upper 16 bits, and where they are equal by the lower ones.
     """
-    if min(bound(op.x), bound(op.y)) < _EXACT:
+    if min(bound(op.x), bound(op.y)) < EXACT:
         return type(op)(single(op.x), single(op.y)).out
     (upper, lower), (other_upper, other_lower) = _halves(op.x), _halves(op.y)
     same = pd.equal(upper, other_upper)
@@ -125,7 +131,7 @@ def arithmetic(op: pd.ElementwiseBinaryOp) -> Value | None:
     x, y = bound(op.x), bound(op.y)
     if isinstance(op, pd.MultiplyOp) and element is i16:
         return _product(op.x, op.y)
-    if max(x, y, _bound_of(op, x, y)) > _EXACT:
+    if CHECKED not in op.attributes and max(x, y, _bound_of(op, x, y)) > EXACT:
         if isinstance(op, pd.MaximumOp | pd.MinimumOp):
             first = pd.greater_than(op.x, op.y) if isinstance(op, pd.MaximumOp) else pd.less_than(op.x, op.y)
             return _chosen(first.out, op.x, op.y)
@@ -150,17 +156,17 @@ def scale(op: pd.ScaleOp) -> Value | None:
     factor, added = abs(op.scale), abs(op.bias)
     if not (float(op.scale).is_integer() and float(op.bias).is_integer()):
         return None
-    if max(factor, added) >= _NARROW.get(element, _EXACT):
+    if max(factor, added) >= _NARROW.get(element, EXACT):
         return None
     result = factor * x + added if op.bias_after_scale else factor * (x + added)
-    if max(x, result) > _EXACT:
+    if max(x, result) > EXACT:
         return None
     return _wrapped(pd.scale(single(op.x), scale=op.scale, bias=op.bias, bias_after_scale=op.bias_after_scale), element)
 
 
 def where(op: pd.WhereOp) -> Value | None:
     """The choice in fp32; where it may not have the numbers, see `_chosen`."""
-    if max(bound(op.x), bound(op.y)) > _EXACT:
+    if max(bound(op.x), bound(op.y)) > EXACT:
         return _chosen(op.condition, op.x, op.y)
     return pd.cast(pd.where(op.condition, single(op.x), single(op.y)), dtype=ranked_type(op.out).element).out
 
@@ -172,7 +178,7 @@ def _chosen(condition: Value, x: Value, y: Value) -> Value | None:
     """
     shape = np.broadcast_shapes(*(ranked_type(value).shape for value in (condition, x, y)))
     count = math.prod(shape)
-    if 2 * count > _EXACT:
+    if 2 * count > EXACT:
         return None
     flat = [pd.reshape(pd.expand(value, shape=shape), shape=(count,)).out for value in (x, y)]
     own = np.arange(count).reshape(shape)
@@ -192,11 +198,11 @@ def places(op: pd.ArgmaxOp | pd.ArgminOp) -> Value:
     extent = kind.shape[axis]
     x = op.x
     if not kind.element.is_float:
-        if bound(x) > _EXACT:
+        if bound(x) > EXACT:
             raise LoweringError(f"places are found in fp32, which has not every number of {kind.element}")
         x = single(x)
-    if extent > _EXACT:
-        raise LoweringError(f"the axis has {extent} places; expected up to {_EXACT}")
+    if extent > EXACT:
+        raise LoweringError(f"the axis has {extent} places; expected up to {EXACT}")
     extreme = pd.max if isinstance(op, pd.ArgmaxOp) else pd.min
     found = pd.logical_or(pd.equal(x, extreme(x, axis=(axis,), keepdim=True)), pd.isnan(x))
     left = extent - np.arange(extent).reshape([-1 if a == axis else 1 for a in range(kind.rank)])
