@@ -13,33 +13,34 @@ from tx8ir.core import Block, Builder, DenseAttr, Op, Operation, Value, VTensorT
 from tx8ir.dialects import builtin, pd
 
 OpT = TypeVar("OpT", bound=Op)
+FoundT = TypeVar("FoundT", bound=Value | Sequence[Value])
 
 
-def lower_as(ctx: Lowering, decompose: Callable[[], Value]) -> Sequence[Value]:
+def lower_as(ctx: Lowering, decompose: Callable[[], Value | Sequence[Value]]) -> Sequence[Value]:
     """Lower what `decompose` writes, operations of the tensor dialect, by their own rules and in order.
 
-    The value that it gives takes the place of the one result.
+    The values that it gives take the places of the results.
     """
     scratch = Block()
     with Builder.at_end(scratch):
-        result = decompose()
+        found = decompose()
     try:
         for part in scratch:
             if not isinstance(part, pd.FullOp | builtin.ConstantOp):
                 ctx.values.update(zip(part.results, lower(ctx, part), strict=True))
-        return [ctx.get(result)]
+        return [ctx.get(value) for value in ([found] if isinstance(found, Value) else found)]
     finally:
         parts: list[Operation] = list(scratch)
         for part in reversed(parts):
             part.erase(by="lower-to-tx8be")
 
 
-def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], Value]], Callable[[OpT], Value]]:
-    """Registers the decorated function: it writes operations of the tensor dialect, and gives the value that takes the
-    place of the result. These are lowered by their own rules, in order.
+def lowers_as(kind: type[OpT]) -> Callable[[Callable[[OpT], FoundT]], Callable[[OpT], FoundT]]:
+    """Registers the decorated function: it writes operations of the tensor dialect, and gives what takes the places of
+    the results: a value for one result, or several. These are lowered by their own rules, in order.
     """
 
-    def register(decompose: Callable[[OpT], Value]) -> Callable[[OpT], Value]:
+    def register(decompose: Callable[[OpT], FoundT]) -> Callable[[OpT], FoundT]:
         @lowers(kind)
         def rule(ctx: Lowering, op: OpT) -> Sequence[Value]:
             return lower_as(ctx, lambda: decompose(op))

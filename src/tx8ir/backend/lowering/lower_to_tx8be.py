@@ -7,7 +7,7 @@ from typing import ClassVar, Final, TypeAlias
 import attrs
 
 from tx8ir.backend.graph import CompileError, main_block
-from tx8ir.backend.lowering import composite, elementwise, movement, neural, reduction, special
+from tx8ir.backend.lowering import composite, elementwise, losses, movement, neural, reduction, special
 from tx8ir.backend.lowering.context import (
     NO_LOWERING,
     Lowering,
@@ -38,7 +38,7 @@ from tx8ir.dialects import builtin, func, pd, scf, tx8be
 from tx8ir.passes import Pass, register_pass
 from tx8ir.transforms.fusion.inline_fusions import inline_fusions
 
-RULE_MODULES = (composite, elementwise, movement, neural, reduction, special)
+RULE_MODULES = (composite, elementwise, losses, movement, neural, reduction, special)
 """The modules whose import fills `RULES`."""
 
 _STRAIGHT: Final = "the backend compiles straight-line programs on values"
@@ -47,8 +47,8 @@ _STAYED: Final[dict[type[Operation], str]] = {
     scf.WhileOp: f"how many rounds it has is not known, or more than are written out; {_STRAIGHT}",
     func.CallOp: f"the function was not inlined: it is recursive or large, or has several blocks; {_STRAIGHT}",
     pd.Assign_Op: f"it writes storage that another name may share, or that exists outside; {_STRAIGHT}",
-    builtin.SetParameterOp: "it writes a parameter; the backend compiles inference programs",
-    builtin.SetCombineParameterOp: "it writes parameters; the backend compiles inference programs",
+    builtin.SetParameterOp: "it writes a parameter: run lift-state before",
+    builtin.SetCombineParameterOp: "it writes parameters: run lift-state before",
 }
 """Why the passes before leave an op that has no form in the backend graph."""
 

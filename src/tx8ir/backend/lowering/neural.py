@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tx8ir.backend.lowering.composite import lower_as
+from tx8ir.backend.lowering.composite import lower_as, lowers_as
 from tx8ir.backend.lowering.context import Lowering, LoweringError, lowers, ranked_type
 from tx8ir.core import ScalarType, Value, i8, i32
 from tx8ir.dialects import pd, tx8be
@@ -179,6 +179,27 @@ def lower_batch_norm(ctx: Lowering, op: pd.BatchNormOp) -> Sequence[Value]:
     element = ranked_type(op.x).element
     scaled = tx8be.MulOp(ctx.get(op.x), ctx.new_constant("batch_norm.scale", factor, element))
     return [tx8be.AddOp(scaled.out, ctx.new_constant("batch_norm.offset", offset, element)).out]
+
+
+@lowers_as(pd.BatchNormTrainingOp)
+def lower_batch_norm_training(op: pd.BatchNormTrainingOp) -> Sequence[Value]:
+    """The mean and the population variance of the batch first, then (x - mean) / sqrt(variance + epsilon)."""
+    kind = ranked_type(op.x)
+    if op.channel_axis != kind.rank - 1:
+        raise LoweringError(f"data is {op.data_format}; expected NHWC: run nhwc")
+    others = tuple(range(kind.rank - 1))
+    mean = pd.mean(op.x, axis=others).out
+    centred = pd.subtract(op.x, mean).out
+    variance = pd.mean(pd.square(centred), axis=others).out
+    inverse = pd.rsqrt(pd.scale(variance, bias=op.epsilon)).out
+    out = pd.multiply(centred, inverse if op.scale is None else pd.multiply(inverse, op.scale)).out
+    if op.bias is not None:
+        out = pd.add(out, op.bias).out
+
+    def running(old: Value, new: Value) -> Value:
+        return pd.add(pd.scale(old, scale=op.momentum), pd.scale(new, scale=1 - op.momentum)).out
+
+    return out, running(op.mean, mean), running(op.variance, variance), mean, inverse
 
 
 def _normalized(op: pd.BatchNormOp) -> Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import attrs
 
@@ -63,7 +63,7 @@ class Nhwc(Pass):
     def run(self, program: Program) -> None:
         transposer = _Transposer(program, mutable_parameters(program))
         for op in list(program.module.walk()):
-            if isinstance(op, (ConvolutionOp, pd.Pool2dOp, pd.BatchNormOp)) and _convert(op, transposer):
+            if isinstance(op, _LAID_OUT) and _convert(op, transposer):
                 self.count("converted")
         patterns: list[RewritePattern[Any]] = [
             _FoldTranspose(transposer),
@@ -167,7 +167,13 @@ def _is_alive(value: OpResult) -> bool:
     return value.__class__ is OpResult and value.owner.parent is not None
 
 
-def _convert(op: ConvolutionOp | pd.Pool2dOp | pd.BatchNormOp, transposer: _Transposer) -> bool:
+_LAID_OUT: Final = (ConvolutionOp, pd.Pool2dOp, pd.BatchNormOp, pd.BatchNormTrainingOp)
+"""The operations that say where their channels are."""
+
+
+def _convert(
+    op: ConvolutionOp | pd.Pool2dOp | pd.BatchNormOp | pd.BatchNormTrainingOp, transposer: _Transposer
+) -> bool:
     """Makes `op` channels-last; False when it is already, or works on `tensor`s."""
     kind = op.out.type
     if not isinstance(kind, VTensorType):
@@ -186,7 +192,8 @@ def _convert(op: ConvolutionOp | pd.Pool2dOp | pd.BatchNormOp, transposer: _Tran
         return False
     block = op.parent
     assert block is not None  # it was found inside the module
-    new = op.__class__.create(operands, [results], {**op.attributes, **changed}, location=op.location)
+    others = [result.type for result in op.results[1:]]  # of a normalisation, by channels
+    new = op.__class__.create(operands, [results, *others], {**op.attributes, **changed}, location=op.location)
     block.insert_before(new, op)
     value: Value = new.results[0]
     if "data_format" in changed:
@@ -194,7 +201,7 @@ def _convert(op: ConvolutionOp | pd.Pool2dOp | pd.BatchNormOp, transposer: _Tran
         back.location = op.location
         block.insert_before(back, op)
         value = back.out
-    op.replace_with(value, by=Nhwc.name)
+    op.replace_with([value, *new.results[1:]], by=Nhwc.name)
     return True
 
 

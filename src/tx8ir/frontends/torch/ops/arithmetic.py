@@ -228,13 +228,6 @@ def hypot(node: TorchNode, x: Value, y: Value) -> Converted:
     return pd.sqrt(pd.add(pd.square(a), pd.square(b)))
 
 
-@converter("mse_loss(Tensor self, Tensor target, int reduction=1)")
-def mse_loss(node: TorchNode, x: Value, target: Value, reduction: int) -> Converted:
-    """The square of the difference: each, their mean, or their sum."""
-    square = pd.square(pd.subtract(*node.pair(x, target)))
-    return square if reduction == 0 else pd.mean(square) if reduction == 1 else pd.sum(square)
-
-
 @converter("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", "lerp.Tensor(Tensor self, Tensor end, Tensor weight)")
 def lerp(node: TorchNode, x: Value, end: Value, weight: Operand) -> Converted:
     """X + weight (end - x)."""
