@@ -284,7 +284,9 @@ def test_lower_stops_behind_a_stage() -> None:
 
 
 def test_lower_refuses_a_stage_that_is_none() -> None:
-    with pytest.raises(IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, straighten"):
+    with pytest.raises(
+        IrError, match="no stage is named 'unfuse-bn'; stages are value-signature, lift-state, straighten"
+    ):
         lower(tx8ir.parse(ADD_RELU), through="unfuse-bn")
 
 

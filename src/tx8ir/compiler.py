@@ -9,15 +9,29 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, cast
 
 import attrs
+import numpy as np
 
 from tx8ir.backend.graph import CompileError
+from tx8ir.backend.lowering.lift_state import state_of
 from tx8ir.backend.schedule.annotations import read_spm_bytes
-from tx8ir.core import DYNAMIC, ElementLike, IrError, Operation, Program, RankedTensor, bf16, element_type, f16, f32
+from tx8ir.core import (
+    DYNAMIC,
+    ElementLike,
+    IrError,
+    Operation,
+    Program,
+    RankedTensor,
+    WeightStore,
+    bf16,
+    element_type,
+    f16,
+    f32,
+)
 from tx8ir.dialects import tx8
 from tx8ir.executable import Executable
 from tx8ir.passes import Instrumentation, Pass, PassManager, find_pass
 from tx8ir.reports import CompileReport, CompileStage
-from tx8ir.signature import Signature
+from tx8ir.signature import Port, Signature
 from tx8ir.target.chip import Target
 from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 
@@ -70,6 +84,7 @@ class Progress(Protocol):
 _CONVERSION: Final = PREPARATION.index("convert-dtype")
 STAGES: Final = (
     "value-signature",
+    "lift-state",
     *PREPARATION[:_CONVERSION],
     "check-ranges",
     *PREPARATION[_CONVERSION:],
@@ -165,7 +180,9 @@ def compile(
     and its location when the program is invalid or cannot be compiled.
     """
     _check_arguments(program, target, options)
-    signature = Signature.of(program)
+    kept = state_of(program)
+    state = tuple(Port(name, kind.shape, str(kind.element)) for name, kind in kept.items())
+    signature = attrs.evolve(Signature.of(program), state=state)
     dynamic = [port for port in signature.inputs if DYNAMIC in port.shape]
     if dynamic:
         raise CompileError(
@@ -218,7 +235,13 @@ def compile(
         spm_bytes=target.spm_allocatable_bytes,
         ddr_bytes=_ddr_bytes(working),
     )
-    return Executable(working, signature, report, stages=texts, source=source, options=attrs.asdict(options))
+    store = WeightStore()
+    for name in kept:
+        variable = program.weights[name]
+        store.add(name, np.array(variable.numpy()), variable.type, is_mutable=True)
+    return Executable(
+        working, signature, report, stages=texts, source=source, options=attrs.asdict(options), state=store
+    )
 
 
 def _check_arguments(program: Any, target: object, options: object) -> None:

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tx8ir.backend.codegen import c_interface
 from tx8ir.backend.codegen.main_c import main_c
+from tx8ir.backend.lowering.lift_state import state_argument
 from tx8ir.backend.set_target import target_with
-from tx8ir.core import DYNAMIC, IrError, LoadError, Program, RankedTensor
+from tx8ir.core import DYNAMIC, IrError, LoadError, Program, RankedTensor, WeightStore
 from tx8ir.core.files import read_json, shown
 from tx8ir.core.program import GRAPH_FILE, WEIGHTS_FILE
 from tx8ir.core.schema import Check, structure
@@ -33,7 +34,8 @@ _SAVE_FORMAT: Final = 2
 _MANIFEST: Final = "executable.json"
 MAIN_FILE: Final = "main.c"
 HEADER_FILE: Final = "tx8.h"
-_FILES: Final = (GRAPH_FILE, WEIGHTS_FILE, MAIN_FILE, HEADER_FILE)
+STATE_FILE: Final = "state.safetensors"
+_FILES: Final = (GRAPH_FILE, WEIGHTS_FILE, MAIN_FILE, HEADER_FILE, STATE_FILE)
 
 
 class RangeError(ArithmeticError):
@@ -63,6 +65,7 @@ class Executable:
         stages: Mapping[str, str] | None = None,
         source: Program | None = None,
         options: Mapping[str, Any] | None = None,
+        state: WeightStore | None = None,
     ) -> None:
         self.program = program
         self.signature = signature
@@ -72,15 +75,37 @@ class Executable:
         self._compilation = compilation
         self._latest: RunReport | None = None
         ports = [op for op in program.module.walk() if isinstance(op, tx8.InputOp | tx8.OutputOp)]
-        self.input_elements = {op.port_name: op.tensor.element for op in ports if isinstance(op, tx8.InputOp)}
-        outputs = (op for op in ports if isinstance(op, tx8.OutputOp))
-        self._status_words = {op.port_name: op.status for op in outputs if op.status is not None}
+        elements = {op.port_name: op.tensor.element for op in ports if isinstance(op, tx8.InputOp)}
+        arguments = {port.name: state_argument(port.name) for port in signature.state}
+        self._state_elements = {name: elements.pop(a) for name, a in arguments.items() if a in elements}
+        self.input_elements = elements
+        outputs = {op.port_name: op for op in ports if isinstance(op, tx8.OutputOp)}
+        self._status_words = {name: op.status for name, op in outputs.items() if op.status is not None}
+        self._written = {name: result for name, result in arguments.items() if result in outputs}
+        self.state = WeightStore() if state is None else state
         self._simulator = Simulator(program)
 
     @property
     def target(self) -> Target:
         """What it was compiled for."""
         return tx8.target_of(self.program)
+
+    @property
+    def state(self) -> WeightStore:
+        """What the program's mutable variables hold now: each run begins with it, and leaves what it wrote.
+
+        The executable has copies of its own of what the program's store held when it was compiled. Assign a store to
+        let runs work on that one: `executable.state = program.weights` gives trained weights back, and two executables
+        with one store share their state. Assigning raises `IrError` when the store lacks a variable of
+        `signature.state`, has it of another type, or does not let it be written.
+        """
+        return self._state
+
+    @state.setter
+    def state(self, store: WeightStore) -> None:
+        for port in self.signature.state:
+            _check_variable(port, store, is_written=port.name in self._written)
+        self._state = store
 
     @property
     def report(self) -> Report:
@@ -97,18 +122,25 @@ class Executable:
 
         Inputs are given by position, in the order of `signature.inputs`, or by name, as keywords or (for names that are
         no Python identifiers) in a mapping. A floating-point input takes any floating-point array and rounds it to the
-        format the chip computes in; an integer input takes any integer array whose values fit.
+        format the chip computes in; an integer input takes any integer array whose values fit. What the program writes
+        into its variables is in `state` afterwards; a run that fails leaves it as it was.
 
         Raises `InputError` when the inputs do not fit the signature, `RangeError` when a computed integer does not fit
         the chip's format of it, `tx8ir.sim.SimError` when the program misbehaves.
         """
         feeds = prepare_inputs(self.signature, by_name(self.signature, inputs, named), self.input_elements)
+        held = {port.name: self.state[port.name].numpy() for port in self.signature.state}
+        kept = prepare_inputs(Signature(self.signature.state, ()), held, self._state_elements)
+        feeds |= {state_argument(name): array for name, array in kept.items()}
         started = time.perf_counter()
         result = self._simulator.run(feeds)
         self._latest = RunReport(result.report, time.perf_counter() - started, result.flags)
         wrong = [text for name, text in self._status_words.items() if np.any(result.outputs[name])]
         if wrong:
             raise RangeError("; ".join(wrong))
+        for port in self.signature.state:
+            if port.name in self._written:
+                self.state[port.name].data = to_port(attrs.evolve(port, name=self._written[port.name]), result.outputs)
         return {port.name: to_port(port, result.outputs) for port in self.signature.outputs}
 
     def estimate(self, profile: str | Profile | None = None) -> SimReport:
@@ -137,18 +169,23 @@ class Executable:
         """Writes the executable into the folder `path` (made if needed).
 
         graph.mlir: the instruction program. weights.safetensors: the bytes of its constants. main.c, tx8.h: the same
-        program in C, for other devices. executable.json: what the program takes and returns, the report of its
-        compilation, the version of tx8ir that wrote it, and the SHA-256 of each of these files.
+        program in C, for other devices. state.safetensors: `state`, if there is any. executable.json: what the program
+        takes and returns, the report of its compilation, the version of tx8ir that wrote it, and the SHA-256 of each
+        of these files.
         """
         folder = Path(path)
         version = importlib.metadata.version("tx8ir")
         self.program.save(folder)
         (folder / MAIN_FILE).write_text(main_c(self.program, version), encoding="utf-8")
         (folder / HEADER_FILE).write_text(c_interface.header(version), encoding="utf-8")
+        if self.signature.state:
+            WeightStore({port.name: self.state[port.name] for port in self.signature.state}).save(folder / STATE_FILE)
+        else:
+            (folder / STATE_FILE).unlink(missing_ok=True)
         manifest: dict[str, object] = {
             "format": _SAVE_FORMAT,
             "version": version,
-            "files": {name: _digest(folder / name) for name in _FILES},
+            "files": {name: _digest(folder / name) for name in _FILES if (folder / name).is_file()},
             "target": {},
             "signature": attrs.asdict(self.signature),
             "compilation": attrs.asdict(self._compilation),
@@ -186,7 +223,7 @@ class Executable:
             raise LoadError(manifest_path, f"{wanted!r}, the checksum of this manifest: it was changed after it was "
                             "saved", repr(manifest.checksum), "checksum")  # fmt: skip
         _check_files(manifest.files, folder, manifest_path)
-        return cls(program, manifest.signature, manifest.compilation)
+        return cls(program, manifest.signature, manifest.compilation, state=_load_state(manifest.signature, folder))
 
     def __getstate__(self) -> dict[str, object]:
         """What pickling keeps: all but the report of the latest run, which belongs to this object."""
@@ -197,6 +234,7 @@ class Executable:
             "stages": self.stages,
             "source": self.source,
             "options": self.options,
+            "state": self.state,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -259,7 +297,7 @@ def _check_files(digests: Mapping[str, str], folder: Path, manifest: Path) -> No
     for name in digests:
         if name not in _FILES:
             raise LoadError(manifest, f"an object with the keys {', '.join(_FILES)}", f"the key {name!r:.80}", "files")
-    for name in (GRAPH_FILE, WEIGHTS_FILE):
+    for name in (GRAPH_FILE, WEIGHTS_FILE, STATE_FILE):
         if name not in digests:
             continue
         found = repr(_digest(folder / name)) if (folder / name).is_file() else "no file"
@@ -279,13 +317,36 @@ def _of_this_format(value: object, file: Path) -> object:
     return cast(object, value)
 
 
+def _load_state(signature: Signature, folder: Path) -> WeightStore:
+    """What `save` wrote of `Executable.state`. Raises `WeightError` where it is missing or damaged."""
+    store = WeightStore.load(folder / STATE_FILE) if signature.state else WeightStore()
+    for variable in store.values():
+        variable.is_mutable = True
+    return store
+
+
+def _check_variable(port: Port, store: WeightStore, *, is_written: bool) -> None:
+    """Raises `IrError` where a store has no variable that can be the state `port`."""
+    variable = store.get(port.name)
+    if variable is None:
+        raise IrError(f"the state of the program has the variable '{port}', which the store lacks")
+    if variable.type.shape != port.shape or str(variable.type.element) != port.element:
+        raise IrError(f"the state of the program has the variable '{port}'; in the store it is {variable.type}")
+    if is_written and not variable.is_mutable:
+        raise IrError(f"the program writes '{port.name}', which the store says is not mutable (Variable.is_mutable)")
+
+
 def _check_ports(signature: Signature, program: Program, file: Path) -> None:
     """Raises `LoadError` where the signature differs from what the instruction program reads and writes."""
     ops = list(program.module.walk())
+    state = {state_argument(port.name): (f"signature.state[{i}]", port) for i, port in enumerate(signature.state)}
     for side, ports, kind in (("inputs", signature.inputs, tx8.InputOp), ("outputs", signature.outputs, tx8.OutputOp)):
         found = [op for op in ops if isinstance(op, kind)]
         # Status words are outputs of the instruction program alone.
         declared = {op.port_name: op.tensor for op in found if not (isinstance(op, tx8.OutputOp) and op.status)}
+        for name, (at, port) in state.items():  # a variable may be read only, or written only
+            if name in declared:
+                _check_port(port, declared.pop(name), file, at)
         listed = ", ".join(map(repr, declared)) or "none"
         names: set[str] = set()
         for index, port in enumerate(ports):

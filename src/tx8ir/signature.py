@@ -50,12 +50,16 @@ class Port:
 
 @attrs.frozen
 class Signature:
-    """Inputs and outputs of a program: arguments and results of ``main``, and after them its feeds and fetches."""
+    """Inputs and outputs of a program: arguments and results of ``main``, and after them its feeds and fetches.
+
+    state: the variables that an executable keeps from run to run, by their names in the weight store.
+    """
 
     __repr__ = fitting_repr
 
     inputs: tuple[Port, ...] = attrs.field(converter=tuple)
     outputs: tuple[Port, ...] = attrs.field(converter=tuple)
+    state: tuple[Port, ...] = attrs.field(default=(), converter=tuple)
 
     @classmethod
     def of(cls, program: Program) -> Signature:

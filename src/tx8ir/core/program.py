@@ -162,7 +162,7 @@ class Program(Displayable):
         O(operations of the programs attached to the store).
         """
         store = self.weights.copy()
-        for name in self._written_by_others():
+        for name in self.written_by_others():
             if name in store:
                 store[name].is_mutable = True
         return Program(self.module.clone(), store)
@@ -188,7 +188,7 @@ class Program(Displayable):
                 names.update(access.parameter_writes())
         return frozenset(names)
 
-    def _written_by_others(self) -> frozenset[str]:
+    def written_by_others(self) -> frozenset[str]:
         """Names of the variables that another program attached to the store may write."""
         others = (cast(Program, user) for user in self.weights.users if user is not self)
         return frozenset[str]().union(*(other.written_parameters() for other in others))

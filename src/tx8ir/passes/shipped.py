@@ -63,6 +63,7 @@ PASSES: Final = {
     "layout-init": "backend.layout.layout_init:LayoutInit",
     "layout-optimize": "backend.layout.layout_optimize:LayoutOptimize",
     "layout-transmit": "backend.layout.layout_transmit:LayoutTransmit",
+    "lift-state": "backend.lowering.lift_state:LiftState",
     "load-constants": "backend.constants.load_constants:LoadConstants",
     "lower-to-tx8be": "backend.lowering.lower_to_tx8be:LowerToTx8be",
     "schedule-groups": "backend.nest.schedule_groups:ScheduleGroups",

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.export import ExportedProgram
 
 FOLDER = Path(__file__).parents[2] / "data" / "torch"
 
@@ -262,17 +263,23 @@ def samples() -> dict[str, tuple[nn.Module, tuple[Tensor, ...], Any]]:
     }
 
 
-def write(name: str, module: nn.Module, inputs: tuple[Tensor, ...], dynamic: Any, folder: Path) -> None:
-    """Export a module, and write it and what it answers."""
+def export(module: nn.Module, inputs: tuple[Tensor, ...], dynamic: Any, file: Path) -> ExportedProgram:
+    """Export a module into an archive that is the same whoever writes it."""
     exported = torch.export.export(module, inputs, dynamic_shapes=dynamic)
     here = f"{Path(__file__).parents[3]}/"
     library = f"{Path(torch.__file__).parents[1]}/"
-    for node in exported.graph.nodes:  # files by their names in the project, whoever writes them
+    for node in exported.graph.nodes:  # files by their names in the project
         trace = node.meta.get("stack_trace")
         if trace:
             node.meta["stack_trace"] = trace.replace(here, "").replace(library, "")
         node.meta.pop("torch_fn", None)
-    torch.export.save(exported, folder / f"{name}.pt2")
+    torch.export.save(exported, file)
+    return exported
+
+
+def write(name: str, module: nn.Module, inputs: tuple[Tensor, ...], dynamic: Any, folder: Path) -> None:
+    """Export a module, and write it and what it answers."""
+    exported = export(module, inputs, dynamic, folder / f"{name}.pt2")
     names = exported.graph_signature.user_inputs
     arrays = {f"in_{key}": x.numpy() for key, x in zip(names, inputs, strict=True)}
     before = {key: value.clone() for key, value in module.named_buffers()}

@@ -167,8 +167,7 @@ class Lowering:
             if variable.is_mutable:
                 raise LoweringError(
                     f"parameter {op.parameter!r} is mutable: its weight store says so, or a program attached to it may "
-                    "write it; the backend compiles inference programs. Give the program a store of its own: "
-                    "program.weights = program.weights.copy(); program.recompute_mutability()"
+                    "write it: run lift-state before"
                 )
             return self._constant(op.parameter, ranked_type(value).to_vtensor())
         if not self.is_constant(value):

@@ -26,11 +26,12 @@ import attrs
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tx8ir.backend.lowering.lift_state import state_argument, state_of
 from tx8ir.compiler import DTYPES, CompileOptions, compile, lower
-from tx8ir.core import Builder, FunctionType, Program, ScalarType
+from tx8ir.core import Builder, FunctionType, Program, ScalarType, Variable
 from tx8ir.dialects import func, tx8be
 from tx8ir.interpreter import Interpreter
-from tx8ir.signature import InputError, Signature, prepare_inputs
+from tx8ir.signature import InputError, Port, Signature, prepare_inputs
 from tx8ir.support.screen import fitting_repr
 from tx8ir.support.table import Table
 from tx8ir.target.chip import Target
@@ -127,6 +128,9 @@ def check(
 ) -> CheckResult:
     """Compiles and simulates `program` and compares its outputs with the reference interpreter.
 
+    Variables that the program changes are compared too: what a run leaves in them is a result, named `state:` and the
+    name of the variable.
+
     inputs: by name; without them those of `random_inputs`, with indices, labels and divisors that their users take.
 
     Raises what `tx8ir.compile` and `Executable.run` raise.
@@ -134,6 +138,8 @@ def check(
     executable = compile(program, target, options)
     feeds = dict(inputs) if inputs is not None else _evaluable(program, executable.signature, seed)
     outputs = executable.run(feeds)
+    for port in executable.signature.state:
+        outputs[state_argument(port.name)] = executable.state[port.name].numpy()
     return check_outputs(program, feeds, outputs, options=options)
 
 
@@ -172,12 +178,15 @@ def check_outputs(
     """Compares outputs of a simulated run with the reference interpreter in fp64 and with references from elsewhere.
 
     program: the source program; `options` are those it was compiled with.
+    outputs: by name, and where they are to be compared, the variables that changed (see `check`).
     references: label to outputs by name; a reference need not have every output.
 
     Raises `InputError` when a reference has an output the program does not have or of another shape.
     """
+    state = _state(program)
     ports = {port.name: port for port in Signature.of(program).outputs}
-    exact = Interpreter(program, "f64").run(inputs)
+    ports |= {port.name: port for port in state if port.name in outputs}
+    exact = _exact(program, inputs, state)
     own = _rounded(program, inputs, options)
     checks: list[OutputCheck] = []
     bounds: dict[str, float] = {}
@@ -201,6 +210,28 @@ def check_outputs(
     return CheckResult(tuple(checks))
 
 
+def _state(program: Program) -> dict[Port, Variable]:
+    """The variables that the program may change, as the arguments that they become on the chip."""
+    return {
+        Port(state_argument(name), kind.shape, str(kind.element)): program.weights[name]
+        for name, kind in state_of(program).items()
+    }
+
+
+def _exact(
+    program: Program, inputs: Mapping[str, ArrayLike], state: Mapping[Port, Variable]
+) -> dict[str, NDArray[Any]]:
+    """Outputs of the interpreter in fp64, and what it leaves in the variables; the program's own stay as they are."""
+    working = program.clone() if state else program
+    kept: dict[str, Variable] = {}
+    for port in state:
+        name = port.name.removeprefix(state_argument(""))
+        variable = kept[port.name] = working.weights[name]
+        variable.data = np.array(variable.numpy())
+    found = Interpreter(working, "f64").run(inputs)
+    return found | {name: variable.numpy() for name, variable in kept.items()}
+
+
 def _rounded(
     program: Program, inputs: Mapping[str, ArrayLike], options: CompileOptions
 ) -> dict[str, tuple[NDArray[Any], ScalarType]]:
@@ -211,10 +242,12 @@ def _rounded(
     return_tensors(lowered)
     signature = Signature.of(lowered)
     elements = {port.name: ScalarType.of(port.element) for port in signature.inputs}
-    feeds = prepare_inputs(Signature.of(program), inputs, elements)
+    declared, state = Signature.of(program), _state(program)
+    given = {**inputs, **{port.name: variable.numpy() for port, variable in state.items()}}
+    feeds = prepare_inputs(Signature((*declared.inputs, *state), declared.outputs), given, elements)
     found = Interpreter(lowered, "native").run(feeds)
     rounded = {port.name: (found[port.name], ScalarType.of(port.element)) for port in signature.outputs}
-    for port in Signature.of(program).outputs:  # the backend graph leaves out what has no elements
+    for port in declared.outputs:  # the backend graph leaves out what has no elements
         rounded.setdefault(port.name, (np.empty(port.shape, port.dtype), ScalarType.of(port.element)))
     return rounded
 
