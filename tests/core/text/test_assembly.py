@@ -73,6 +73,7 @@ class TestShortForms:
         [
             '"arith.constant"() <{value = "x" : i64}> : () -> i64',
             '"ml_program.global"() <{sym_name = "w", type = i32, is_mutable, sym_visibility = "secret"}> : () -> ()',
+            '"builtin.unrealized_conversion_cast"() : () -> ()',
         ],
     )
     def test_what_they_cannot_say_is_written_generic(self, text: str):

@@ -147,7 +147,12 @@ class Assembly:
         return self._definition.codecs[field.name][0].accepts(StrAttr(""))
 
     def _has_types(self, element: Element, op: Operation) -> bool:
-        """Whether values have the types that the format takes for granted where the declaration does not."""
+        """Whether values have the types that the format takes for granted where the declaration does not.
+
+        A list of types has one at least: a format that may leave it out has it in a group.
+        """
+        if isinstance(element, TypeOf) and element.implied is None:
+            return bool(self._values(element.field, op))
         if not isinstance(element, ElementType):
             return True
         wanted = element_of(self._values(element.of, op)[0].type)

@@ -132,7 +132,8 @@ def _unallowed(
         if difference(before, after, guarantee, {name: a.holds for name, a in allowances.items()}) is None:
             return None
         admits = {name: a.admits for name, a in allowances.items()}
-        nearly = {name: attrs.evolve(a, bound=_NEARLY * a.bound).admits for name, a in allowances.items()}
+        with np.errstate(over="ignore"):
+            nearly = {name: attrs.evolve(a, bound=_NEARLY * a.bound).admits for name, a in allowances.items()}
         if run == RUNS and (
             difference(before, after, guarantee, admits) is None
             or difference(before, after, guarantee, nearly) is not None
