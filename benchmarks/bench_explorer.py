@@ -24,7 +24,7 @@ import attrs
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "tests"))
 
-from support.chromium import Page, browser, missing  # noqa: E402  # of the tests, which are no package
+from support.chromium import Page, browser, missing  # noqa: E402  # of the tests, which are not a package
 from support.large_exploration import large  # noqa: E402
 from tx8ir.explorer.render import page as render  # noqa: E402
 

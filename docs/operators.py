@@ -21,7 +21,7 @@ PAGE = Path(__file__).parent / "reference" / "onnx.md"
 MEASURED = PAGE.with_suffix(".json")
 
 WHY_NOT = {
-    "ImageDecoder": "files of images are no tensors",
+    "ImageDecoder": "files of images are not tensors",
     "StringConcat": "strings", "StringNormalizer": "strings", "StringSplit": "strings", "RegexFullMatch": "strings",
     "TfIdfVectorizer": "mostly of strings",
     "RandomNormal": "random", "RandomNormalLike": "random", "RandomUniform": "random", "RandomUniformLike": "random",

@@ -293,7 +293,7 @@ def test_weights_alone_and_damaged_files_are_no_program(tmp_path):
         Program.load(file)
     with pytest.raises(WeightError, match=r"missing\.safetensors"):
         Program.load(tmp_path / "missing.safetensors")
-    store.save(file, metadata={"tx8ir.graph": "this is no IR"})
+    store.save(file, metadata={"tx8ir.graph": "this is not IR"})
     with pytest.raises(ParseError, match=r"weights\.safetensors:1:1"):
         Program.load(file)
     store.save(file, metadata={"tx8ir.graph": "func.func private @f()"})

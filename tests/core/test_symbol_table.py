@@ -93,7 +93,7 @@ def test_a_name_means_what_the_nearest_table_says(program: Program) -> None:
         (SymbolRefAttr("library"), True),
         (NestedSymbolRefAttr(["library", "inner", "scale"]), True),
         (NestedSymbolRefAttr(["library", "outer", "scale"]), False),
-        (NestedSymbolRefAttr(["main", "scale"]), False),  # a function is no table
+        (NestedSymbolRefAttr(["main", "scale"]), False),  # a function is not a table
         (SymbolRefAttr("twice"), False),
     ],
 )

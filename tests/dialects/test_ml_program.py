@@ -76,8 +76,8 @@ def test_loads_are_not_merged_across_a_store() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("global_load @counter", "global_load @missing", "which is no global of the module"),
-        ("global_load @counter", "global_load @main", "which is no global of the module"),
+        ("global_load @counter", "global_load @missing", "which is not a global of the module"),
+        ("global_load @counter", "global_load @main", "which is not a global of the module"),
         ("global_load_const @table", "global_load_const @counter", "is mutable"),
         ("global_store @counter", "global_store @table", "is not mutable"),
         ("@table(dense<4> : tensor<2xi32>)", "@table", "needs a value"),

@@ -274,7 +274,7 @@ def test_extents_and_constants_fold() -> None:
         ("%0 = tensor.collapse_shape %x [[0, 1]] : tensor<4x6xf32> into tensor<25xf32>", "are not 25"),
         ("%0 = tensor.collapse_shape %x [] : tensor<4x6xf32> into tensor<f32>", "groups the dimensions"),
         ("%0 = tensor.extract_slice %x[0, 0] [5, 1] [1, 1] : tensor<4x6xf32> to tensor<5x1xf32>", "reaches outside"),
-        ("%0 = tensor.extract_slice %x[0, 0] [2, 2] [1, 1] : tensor<4x6xf32> to tensor<2x3xf32>", "is no part of"),
+        ("%0 = tensor.extract_slice %x[0, 0] [2, 2] [1, 1] : tensor<4x6xf32> to tensor<2x3xf32>", "is not part of"),
         ("%0 = tensor.extract_slice %x[0] [2] [1] : tensor<4x6xf32> to tensor<2xf32>", "has 1 offsets, expected 2"),
         ("%0 = tensor.concat dim(2) %x : (tensor<4x6xf32>) -> tensor<4x6xf32>", "of the rank of its result"),
         ("%0 = tensor.concat dim(0) %x, %x : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>", "does not give"),

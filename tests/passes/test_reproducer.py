@@ -149,7 +149,9 @@ def test_nothing_is_written_without_a_failure_and_a_full_disk_hides_none(tmp_pat
 def test_a_text_that_is_none(tmp_path: Path, text: str) -> None:
     path = tmp_path / "plain.mlir"
     path.write_text(text)
-    with pytest.raises(IrError, match=r"plain\.mlir is no reproducer: it has no `mlir_reproducer` with a `pipeline`"):
+    with pytest.raises(
+        IrError, match=r"plain\.mlir is not a reproducer: it has no `mlir_reproducer` with a `pipeline`"
+    ):
         read_reproducer(path)
 
 

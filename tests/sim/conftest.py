@@ -182,5 +182,5 @@ class Tools:
 
 @pytest.fixture(scope="session")
 def tools() -> type[Tools]:
-    """The bench and its helpers (the tests are no package, so nothing can be imported from here)."""
+    """The bench and its helpers (the tests are not a package, so nothing can be imported from here)."""
     return Tools

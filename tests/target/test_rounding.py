@@ -35,7 +35,7 @@ from tx8ir.target.formats import (
 )
 from tx8ir.target.rounding import Rounding, convert
 
-# The oracles cast signalling NaNs and overflow on purpose; the flags that NumPy raises then are no concern here.
+# The oracles cast signalling NaNs and overflow on purpose; the flags that NumPy raises then do not matter here.
 pytestmark = pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered:RuntimeWarning")
 
 FLOATS = (F16, BF16, TF32, F32, F64)

@@ -47,7 +47,7 @@ def read_data(path: Path | None, signature: Signature) -> Data:
 
     Without a file there are no inputs, which only a program without inputs accepts.
 
-    Raises `InputError` when the file is no .npz archive, or holds an array that is neither.
+    Raises `InputError` when the file is not a .npz archive, or holds an array that is neither.
     """
     if path is None:
         return Data({}, {})

@@ -58,7 +58,7 @@ def read_pieces(file: str, *, split_input: bool, texts: dict[str, str]) -> Seque
         texts: takes the text under its file's name, to quote lines of it.
 
     Raises:
-        InputError: a file that is no text is to be split.
+        InputError: a file that is not text is to be split.
         IrError: what `load` raises.
     """
     if file != "-" and not is_text(Path(file)):

@@ -293,7 +293,7 @@ class _Verifier:
         return length if previous is value._last_use else None
 
     def _stray_uses(self, root: Operation) -> None:
-        """Look for uses that are in the chain of a value, but are no operand of the operation they name."""
+        """Look for uses that are in the chain of a value, but are not an operand of the operation they name."""
         for op in root.walk():
             blocks = [block for region in op._regions for block in region._blocks]
             for index, use in enumerate(op._operands):

@@ -61,7 +61,7 @@ class GlobalOp(Op, name="ml_program.global", traits=(Symbol,)):
 
     def verify_op(self) -> None:
         if self.is_mutable is None and self.value is None:
-            raise VerifyError(f"@{self.sym_name} is no mutable global, so it needs a value", self)
+            raise VerifyError(f"@{self.sym_name} is not a mutable global, so it needs a value", self)
         if self.sym_visibility not in (None, *VISIBILITIES):
             raise VerifyError(f"sym_visibility of @{self.sym_name} is {self.sym_visibility!r}", self)
 
@@ -101,7 +101,7 @@ def _global_of(op: Operation, symbols: Mapping[str, Operation]) -> GlobalOp:
     symbol = op.attributes["global"]
     found = symbols.get(symbol.value)
     if not isinstance(found, GlobalOp):
-        raise VerifyError(f"{op.name} names {symbol}, which is no global of the module", op)
+        raise VerifyError(f"{op.name} names {symbol}, which is not a global of the module", op)
     return found
 
 

@@ -46,7 +46,7 @@ class PoisonOp(Op, Compute, Sampled, name="ub.poison", traits=(Pure,)):
     def compute(self) -> Any:
         held = array_type(self.out.type)
         if held is None or not held.is_static:
-            raise TypeError(f"{self.out.type} is no number, and no tensor of known extents")
+            raise TypeError(f"{self.out.type} is not a number, nor a tensor of known extents")
         return np.zeros(held.shape, np.float64 if held.element.is_float else held.element.dtype)
 
     @classmethod

@@ -128,7 +128,7 @@ def read_reproducer(path: str | os.PathLike[str]) -> Reproducer:
     section = next(reversed(list(_SECTION.finditer(text))), None)
     pipeline = _PIPELINE.search(text, section.end()) if section is not None else None
     if section is None or pipeline is None:
-        raise IrError(f"{os.fspath(path)} is no reproducer: it has no `mlir_reproducer` with a `pipeline`")
+        raise IrError(f"{os.fspath(path)} is not a reproducer: it has no `mlir_reproducer` with a `pipeline`")
     whole = _unescaped(pipeline[1])
     inside = _MODULE.fullmatch(whole)
     passes = parse_pipeline(whole if inside is None else inside[1])

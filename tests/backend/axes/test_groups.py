@@ -305,7 +305,7 @@ def test_axes_that_are_not_sliced_stay_one() -> None:
 
 
 def test_the_space_of_a_compiled_group(build_program: Callable[..., Any], run_passes: Callable[..., Any]) -> None:
-    """Loads bring values and are no ops of the space; cuts of blocked values are aligned."""
+    """Loads bring values and are not ops of the space; cuts of blocked values are aligned."""
     weight = np.zeros((96, 200), np.float32)
     program = build_program(
         lambda x, p: pd.matmul(x, p("w")), inputs={"x": VTensorType((128, 96), f32)}, weights={"w": weight}

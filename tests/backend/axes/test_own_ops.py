@@ -119,7 +119,7 @@ def test_a_whole_axis_is_whole_in_every_group() -> None:
 
 
 def test_a_slice_of_a_scan_reads_all_of_it() -> None:
-    """The parts of a group's cut are no parts of the scan's axis: nobody else has the state."""
+    """The parts of a group's cut are not parts of the scan's axis: nobody else has the state."""
     (x,) = Block([VTensorType((8,), i32)]).args
     scan = RunningSumOp(x)
     part = tx8be.Slice(scan.y, starts=(3,), ends=(7,))

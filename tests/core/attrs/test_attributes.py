@@ -482,7 +482,7 @@ class TestConversion:
         ('"a', "this string is not closed on its line", 1),
         ('"a\nb"', "this string is not closed on its line", 1),
         ('"\\q"', "unknown escape '\\q' in a string", 2),
-        ('"\\FF"', "the escaped bytes of this string are no UTF-8", 1),
+        ('"\\FF"', "the escaped bytes of this string are not UTF-8", 1),
         ("[1, 2", "expected ',' between the elements of an array, found the end of the text", 6),
         ("[1 2]", "expected ',' between the elements of an array, found '2'", 4),
         ("{a = 1, a}", "the attribute 'a' comes twice", 9),

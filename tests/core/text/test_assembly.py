@@ -171,7 +171,7 @@ class TestDeclaration:
     @pytest.mark.parametrize(
         ("source", "message"),
         [
-            ("$z", "names \\$z, which is no field"),
+            ("$z", "names \\$z, which is not a field"),
             ("type($flag)", "has no type"),
             ("(`a` $x)?", "has no anchor"),
             ("type($x", "lacks a '\\)'|ends too early"),

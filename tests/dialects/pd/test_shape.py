@@ -189,7 +189,7 @@ def test_results_of_a_split_of_a_tensor_are_tensors():
     ("build", "message"),
     [
         (lambda: pd.reshape(value(2, 3), shape=(4,)), r"`shape` is \[4\]: 4 elements where \[2, 3\] has 6"),
-        (lambda: pd.reshape(value(2, 3), shape=(4, -1)), r"6 elements of \[2, 3\] are no multiple of 4"),
+        (lambda: pd.reshape(value(2, 3), shape=(4, -1)), r"6 elements of \[2, 3\] are not a multiple of 4"),
         (lambda: pd.reshape(value(-1, 4), shape=(0, 5)), r"5 elements beside the extents that a 0 copies"),
         (lambda: pd.reshape(value(4, 0), shape=(0, 2)), r"2 elements beside the extents that a 0 copies"),
         (lambda: pd.reshape(value(2, 3), shape=(-1, -1)), "at most one -1"),

@@ -192,7 +192,7 @@ INTEGERS = VTensorType((2,), i32)
 
 MISTAKES: list[tuple[Callable[[Any, Any], Any], type[Exception], str]] = [
     (lambda x, n: x + n, IrError, "pd.add: a tensor of f32 and one of i32 have no common element type"),
-    (lambda x, n: n + 2**40, IrError, "1099511627776 is no i32, which holds -2147483648 to 2147483647"),
+    (lambda x, n: n + 2**40, IrError, "1099511627776 does not fit i32, which holds -2147483648 to 2147483647"),
     (lambda x, n: x + "a", TypeError, "unsupported operand type"),
     (lambda x, n: x + np.array(["a"]), IrError, "an array of <U1 cannot be a tensor"),
     (lambda x, n: x & x, IrError, "for truth values, not for a tensor of f32"),

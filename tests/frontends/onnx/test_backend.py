@@ -73,7 +73,7 @@ def test_inputs_that_do_not_fit_are_named() -> None:
     prepared = backend.prepare(reshaping())
     with pytest.raises(ValueError, match="3 inputs are given; the model has 2: x, s"):
         prepared.run([X, X, X])
-    with pytest.raises(ValueError, match="'z' is no input of the model; inputs are x, s"):
+    with pytest.raises(ValueError, match="'z' is not an input of the model; inputs are x, s"):
         prepared.run({"z": X})
 
 

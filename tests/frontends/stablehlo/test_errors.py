@@ -188,5 +188,5 @@ def test_custom_calls_go_through_the_hook():
             register_operator("@twice")(twice)
     finally:
         del _CONVERTERS["@twice"]
-    with pytest.raises(ValueError, match="is no operator"):
+    with pytest.raises(ValueError, match="is not an operator"):
         register_operator("twice")

@@ -83,8 +83,8 @@ def test_an_operator_can_be_registered() -> None:
     ("signature", "message"),
     [
         ("no_namespace(Tensor x)", "has no namespace"),
-        ("my::op", "is no signature"),
-        ("my::op(Tensors x)", "is no parameter"),
+        ("my::op", "is not a signature"),
+        ("my::op(Tensors x)", "is not a parameter"),
     ],
 )
 def test_what_is_no_signature_is_refused(signature: str, message: str) -> None:
@@ -126,7 +126,7 @@ GRAPH = ("graph_module", "graph")
         (set_at("schema_version", "major", to=99), "has version 99.*supported are"),
         (set_at(*GRAPH, "nodes", 0, "inputs", to=[]), "has no argument 'input'; expected linear"),
         (set_at(*GRAPH, "nodes", 0, "inputs", 0, "arg", to={"as_tensor": {"name": "z"}}),
-         "'z' is no input of the graph"),
+         "'z' is neither an input of the graph"),
         (set_at(*GRAPH, "nodes", 0, "inputs", 0, "arg", to={"as_int": 1}),
          "argument 'input' is of kind int, 1; expected"),
         (set_at(*GRAPH, "nodes", 0, "inputs", 0, "name", to="weigth"), "has an argument 'weigth'"),
@@ -163,7 +163,7 @@ def test_damaged_weights_are_refused_by_name(edit: Callable[[dict[str, Any]], No
 
 
 def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(TorchImportError, match="is no archive of"):
+    with pytest.raises(TorchImportError, match="is not an archive of"):
         torch.load(b"something else")
     with pytest.raises(TorchImportError, match="cannot be read"):
         torch.load(tmp_path / "nothing.pt2")

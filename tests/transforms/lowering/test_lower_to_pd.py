@@ -354,7 +354,7 @@ def test_programs_run_on_the_chip(name: str) -> None:
         ("%0 = tensor.cast %x : tensor<4xf32> to tensor<?xf32>", "pd has nothing for tensor.cast"),
         ("%0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (2 * i + j)>, affine_map<(i, j) -> (i, j)>], "
          'iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4xf32>) outs(%y : tensor<1x3xf32>) {\n'
-         "^bb0(%a: f32, %b: f32):\nlinalg.yield %a : f32\n} -> tensor<1x3xf32>", "which is no list of dimensions"),
+         "^bb0(%a: f32, %b: f32):\nlinalg.yield %a : f32\n} -> tensor<1x3xf32>", "which is not a list of dimensions"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_lowered_is_named_and_the_program_stays(line: str, message: str) -> None:

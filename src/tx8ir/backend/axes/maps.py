@@ -82,7 +82,7 @@ class Along:
             if size <= 0:
                 return Interval(0, 0)
             if is_open and size != extent:
-                raise CutError(f"{size} of {extent} positions inside several of an outer axis are no one interval")
+                raise CutError(f"{size} of {extent} positions inside several of an outer axis are not one interval")
             is_open = is_open or size > 1
             first += start * stride
             last += (start + size - 1) * stride

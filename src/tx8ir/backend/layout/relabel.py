@@ -16,7 +16,7 @@ from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import BackendOp, DevAttr
 
 FEATURES_ONLY = (tx8be.ConvOp, tx8be.PoolOp, tx8be.ReduceOp, tx8be.ReshapeOp)
-"""Ops that know axis 0 as the batch: their results are no weights, nor what they read, but for the filter of a `Conv`.
+"""Ops that know axis 0 as the batch: their results are not weights, nor what they read, but for the filter of a `Conv`.
 """
 
 

@@ -157,7 +157,7 @@ class ComparisonData:
 
     computed_in: the format of the output on the chip.
     largest: the largest magnitude of the reference.
-    error: the largest difference; null when it is no number.
+    error: the largest difference; null when it is not a number.
     bound: what it may be.
     """
 

@@ -31,7 +31,7 @@ FLOAT_WIDTHS: Final[dict[str, int]] = {
     "f128": 128,
     **{name: int(name[1]) for name in _SMALL_FLOATS},
 }
-"""Bits of the floating types that are no format of the machine, by spelling."""
+"""Bits of the floating types that are not formats of the machine, by spelling."""
 _MAX_EXTENT: Final = (1 << 63) - 1
 
 Signedness: TypeAlias = Literal["signless", "signed", "unsigned"]
@@ -321,7 +321,7 @@ def integer_format(type: Type) -> tuple[int, Signedness]:
         return 64, "signless"
     if isinstance(type, ScalarType) and not type.is_float:
         return type.format.bits, "unsigned" if type._text.startswith("ui") else "signless"
-    raise TypeError(f"{type} is no integer type")
+    raise TypeError(f"{type} is not an integer type")
 
 
 def integer_range(type: Type) -> tuple[int, int]:

@@ -213,7 +213,7 @@ class Lexer:
         try:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
-            self.fail("the escaped bytes of this string are no UTF-8", start)
+            self.fail("the escaped bytes of this string are not UTF-8", start)
 
 
 def require_opaque(text: str, sigil: str) -> None:

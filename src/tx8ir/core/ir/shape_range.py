@@ -60,6 +60,6 @@ class InferShapeRange(Interface):
         They must grow with those of the operands.
 
         Args:
-            operands: the extents of the operands, None for one that is no tensor.
+            operands: the extents of the operands, None for one that is not a tensor.
         """
         raise NotImplementedError  # declares the method; op classes that inherit define it

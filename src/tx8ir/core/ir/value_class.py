@@ -232,7 +232,7 @@ class PythonOperators:
             _operator("__invert__", "~x"),
         )
         __getitem__ = _operator("__getitem__", "x[...]")
-        # With __getitem__ alone, Python would iterate for ever; and a lone value is no list of values.
+        # With __getitem__ alone, Python would iterate for ever; and a lone value is not a list of values.
         __iter__ = None
         # NumPy leaves `array + x` to the value.
         __array_ufunc__ = None

@@ -45,7 +45,7 @@ def with_operands(op: Operation, ranges: Sequence[tuple[range, Sequence[Value]]]
             i for i, span in enumerate(spans) if span == (replaced.start, replaced.stop) and fields[i].count == "many"
         ]
         if not found:
-            raise IrError(f"operands {replaced.start} to {replaced.stop} of {op.name} are no field of it", op)
+            raise IrError(f"operands {replaced.start} to {replaced.stop} of {op.name} are not a field of it", op)
         sizes[found[0]] = len(given)
     return values, DictAttr({**op.attributes, SEGMENTS: segment_sizes(sizes)})
 

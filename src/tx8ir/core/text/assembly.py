@@ -121,7 +121,7 @@ class Assembly:
         """The field called `name`. Raises TypeError when the class has none."""
         found = self._fields.get(name)
         if found is None:
-            raise TypeError(f"the assembly format of {self._op_class.name} names ${name}, which is no field of it")
+            raise TypeError(f"the assembly format of {self._op_class.name} names ${name}, which is not a field of it")
         return found
 
     def fits(self, op: Operation) -> bool:
@@ -366,7 +366,7 @@ class Assembly:
                 parts.attributes[field.key] = parser.flags(kind) if issubclass(kind, FlagsAttr) else UnitAttr()
                 return
             start = parser.pos
-            # What follows a string is no type of it here.
+            # What follows a string is not a type of it here.
             is_string = self._is_string(field) and parser.peek() == '"'
             found = StrAttr(parser.string()) if is_string else parser.attribute()
             if not codec.accepts(found):

@@ -150,7 +150,7 @@ class FormatReader:
     def _value(self) -> ValueField:
         field = self._field(self._next()[1])
         if not isinstance(field, ValueField):
-            raise TypeError(f"{field.name} is no operand or result, so it has no type")
+            raise TypeError(f"{field.name} is neither an operand nor a result, so it has no type")
         return field
 
     def _element(self) -> tuple[Element, Field | None]:
@@ -224,7 +224,7 @@ class FormatReader:
     def _attribute(self) -> AttributeField:
         field = self._field(self._next()[1])
         if not isinstance(field, AttributeField):
-            raise TypeError(f"{field.name} is no attribute, so it has no word or number")
+            raise TypeError(f"{field.name} is not an attribute, so it has no word or number")
         return field
 
     def _member(self) -> Element:

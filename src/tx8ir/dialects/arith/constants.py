@@ -51,7 +51,7 @@ from tx8ir.target.rounding import convert
 
 
 def type_of(constant: Attribute) -> Type | None:
-    """The type of what an attribute says; None for one that is no number and no elements."""
+    """The type of what an attribute says; None for one that is neither a number nor elements."""
     found = i1 if isinstance(constant, BoolAttr) else getattr(constant, "type", None)
     return found if isinstance(found, Type) else None
 
@@ -124,7 +124,7 @@ class ConstantOp(Op, Compute, Fold, InferTypes, Sampled, name="arith.constant", 
     def compute(self) -> Any:
         found = array_of(self.value)
         if found is None:
-            raise TypeError(f"{self.out.type} is no type that the machine has")
+            raise TypeError(f"{self.out.type} is not a type that the machine has")
         return found
 
     def fold(self, operands: Sequence[Attribute | None]) -> Attribute:

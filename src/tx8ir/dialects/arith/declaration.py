@@ -82,7 +82,7 @@ def computed_element(value: Value) -> ScalarType:
     """The element type that a value of the machine is computed in. Raises TypeError for another type."""
     held = array_type(value.type)
     if held is None:
-        raise TypeError(f"{value.type} is no type that the machine has")
+        raise TypeError(f"{value.type} is not a type that the machine has")
     return held.element
 
 

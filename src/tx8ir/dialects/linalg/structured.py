@@ -62,7 +62,7 @@ class IteratorType(enum.Enum):
 class StructuredOp(Op, RegionBranch, traits=(RecursiveEffects,)):
     """Base: inputs, then outputs, which are tensors or numbers, and a region for each place of a grid.
 
-    It is no `LoopLike`: what its region asks for its place (`linalg.index`) must not leave it.
+    It is not a `LoopLike`: what its region asks for its place (`linalg.index`) must not leave it.
     """
 
     @property
@@ -207,7 +207,7 @@ class GenericOp(StructuredOp, InferTypes, name="linalg.generic"):
     def iterators(self) -> Sequence[IteratorType]:
         found = [e.value for e in self.iterator_types.elements if isinstance(e, EnumAttr)]
         if len(found) != len(self.iterator_types.elements) or not all(isinstance(e, IteratorType) for e in found):
-            raise VerifyError(f"iterator_types of {self.name} are no {self.iterator_types}", self)
+            raise VerifyError(f"iterator_types of {self.name} are not {self.iterator_types}", self)
         return found
 
     @property

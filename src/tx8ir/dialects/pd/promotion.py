@@ -91,7 +91,7 @@ class PromotesOperands:
 
     @classmethod
     def coerce_operands(cls, *operands: Any) -> Sequence[Any]:
-        """The last two operands with constants for what is no value yet, and the casts that these need."""
+        """The last two operands with constants for what is not a value yet, and the casts that these need."""
         *others, x, y = operands
         values = [isinstance(operand, (Value, Operation)) for operand in (x, y)]
         if all(values) or not any(values) or not (is_tensor_like(x) and is_tensor_like(y)):
@@ -126,7 +126,7 @@ class _Operand:
         if not element.is_float and element is not i1:
             low, high = element.format.integer_range
             if not low <= int(number) <= high:
-                raise IrError(f"{what}: {number} is no {element}, which holds {low} to {high}")
+                raise IrError(f"{what}: {number} does not fit {element}, which holds {low} to {high}")
             if abs(number) > 1 << 53:  # more digits than the attribute of pd.full has
                 return constant(np.asarray(number), element)
         return pd.full(shape=(), value=float(number), dtype=element).out

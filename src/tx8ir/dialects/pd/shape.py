@@ -172,7 +172,7 @@ class ReshapeOp(ViewOp, name="pd.reshape"):
         count, rest = math.prod(left), math.prod(extent for extent in self.shape if extent > 0)
         if -1 in self.shape:
             if count % rest:
-                raise fail(self, f"{text}; {count} elements of {list(source)} are no multiple of {rest}")
+                raise fail(self, f"{text}; {count} elements of {list(source)} are not a multiple of {rest}")
             resolved[self.shape.index(-1)] = count // rest
         elif count != rest and 0 not in (source[axis] for axis in copied):
             kept = " beside the extents that a 0 copies" if copied else ""

@@ -70,7 +70,7 @@ class EmptyOp(TensorOp, name="tensor.empty"):
     def compute(self, *sizes: Array) -> Any:
         held = array_type(self.out.type)
         if held is None:
-            raise TypeError(f"{self.out.type} is no type that the machine has")
+            raise TypeError(f"{self.out.type} is not a type that the machine has")
         dtype = np.float64 if held.element.is_float else held.element.dtype
         return np.zeros(with_extents(self.out.type, sizes), dtype)
 

@@ -71,7 +71,9 @@ class SliceOp(TensorOp, ConditionallySpeculatable):
         verify_mixed(self, "strides", self.static_strides, self.strides, rank)
         sizes = extents_in_type(self.static_sizes)
         if element_of(whole.type) is not element_of(part.type) or not is_reduction(sizes, shape_of(part)):
-            raise VerifyError(f"{self.name}: {part.type} is no part of {whole.type} with the sizes {list(sizes)}", self)
+            raise VerifyError(
+                f"{self.name}: {part.type} is not part of {whole.type} with the sizes {list(sizes)}", self
+            )
         if self._is_outside(shape_of(whole)):
             raise VerifyError(f"{self.name} reaches outside of {whole.type}", self)
 

@@ -118,7 +118,7 @@ class PreparedModel(BackendRep):
                 raise ValueError(f"{len(listed)} inputs are given; the model has {len(names)}: {', '.join(names)}")
         unknown = [name for name in items if name not in names]
         if unknown:
-            raise ValueError(f"{unknown[0]!r} is no input of the model; inputs are {', '.join(names) or 'none'}")
+            raise ValueError(f"{unknown[0]!r} is not an input of the model; inputs are {', '.join(names) or 'none'}")
         return {name: _as_given(item) for name, item in items.items()}
 
     def _runner(self, given: Mapping[str, Given]) -> _Runner:

@@ -71,7 +71,7 @@ def load(
         source: a path, the bytes of a model file, or a `ModelProto` (which is not changed).
         dimensions: extents of symbolic dimensions of the inputs, by name (`{"batch": 1}`), or by place for dimensions
             without a name (`{"input_ids[0]": 1}`).
-        constants: values of graph inputs, which then are no inputs of the program; inputs that name shapes, axes or
+        constants: values of graph inputs, which then are not inputs of the program; inputs that name shapes, axes or
             pads have to be given, `OnnxImportError.needs` names them.
         opaque: whether an operator that is not known becomes an operation `onnx.Name` that nothing can evaluate or
             compile, with the result types that the model declares, instead of being an error.

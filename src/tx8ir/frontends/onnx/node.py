@@ -128,7 +128,7 @@ class OnnxNode:
         """Return input `index`, which must be a sequence."""
         found = self.structure(index)
         if not isinstance(found, Parts):
-            raise self.error(f"input {index} ({self.input_name(index)!r}) is no sequence; expected one")
+            raise self.error(f"input {index} ({self.input_name(index)!r}) is not a sequence; expected one")
         return found
 
     @property

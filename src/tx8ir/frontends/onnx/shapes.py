@@ -22,7 +22,7 @@ class Dimensions:
         given: extents by dimension name (`"batch"`), or by place for a dimension without a name (`"input_ids[0]"`).
 
     Raises:
-        OnnxImportError: an extent that is no integer >= 0, or for a dimension that no input has.
+        OnnxImportError: an extent that is not an integer >= 0, or for a dimension that no input has.
     """
 
     def __init__(self, source: Source, given: Mapping[str, int] | None) -> None:

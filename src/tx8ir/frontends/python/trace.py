@@ -66,7 +66,7 @@ class Function(Generic[P, R]):
         """The program that the function describes for these arguments: arrays, or types in their place.
 
         Raises:
-            IrError: it does something with a value that has no meaning, or gives what is no tensor.
+            IrError: it does something with a value that has no meaning, or gives what is not a tensor.
             What the function raises.
         """
         return Trace(self, args, kwargs).program
@@ -146,7 +146,7 @@ def kind_of_arguments(
 
 
 def _fixed(leaf: Any) -> tuple[type[Any], Any]:
-    """An argument that is no input: 1, 1.0 and True are different ones."""
+    """An argument that is not an input: 1, 1.0 and True are different ones."""
     try:
         hash(leaf)
     except TypeError:

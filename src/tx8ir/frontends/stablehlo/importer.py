@@ -213,7 +213,7 @@ class ModuleImporter:
             raise self.error("has operations after it, which is not supported: each device would compute them", first)
         given = [value.index for value in first.operands if value in block.args]
         if len(given) != len(first.operands):
-            raise self.error("takes what is no argument of @main, which is not supported", first)
+            raise self.error("takes what is not an argument of @main, which is not supported", first)
         return first.regions[0].block, given
 
     def _declared(self, argument: Value, name: str) -> VTensorType:

@@ -74,7 +74,9 @@ def register_operator(operator: str, *, elementwise: bool = False) -> Callable[[
         ValueError: it is neither, or has a converter.
     """
     if not operator.startswith("@") and "." not in operator:
-        raise ValueError(f"{operator!r} is no operator; expected '@target' of a custom call, or 'dialect.operation'")
+        raise ValueError(
+            f"{operator!r} is not an operator; expected '@target' of a custom call, or 'dialect.operation'"
+        )
     return converter(operator, elementwise=elementwise)
 
 

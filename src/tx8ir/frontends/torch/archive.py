@@ -182,7 +182,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(opened)
         except (OSError, *_DAMAGES) as error:
-            raise self.error(f"is no archive of torch.export.save, or is truncated: {error}") from error
+            raise self.error(f"is not an archive of torch.export.save, or is truncated: {error}") from error
         self._mapped = None if self._content is not None else MappedFile(Path(self.file))
         self._entries = {entry.filename: entry for entry in self._zip.infolist()}
         self.names = frozenset(self._entries)
@@ -195,7 +195,7 @@ class Archive:
         """The folder that everything is in, with a slash at its end."""
         marks = [name for name in self.names if name == "archive_format" or name.endswith("/archive_format")]
         if len(marks) != 1:
-            raise self.error("is no archive of torch.export.save: expected one file 'archive_format' in it")
+            raise self.error("is not an archive of torch.export.save: expected one file 'archive_format' in it")
         kind = bytes(self.part(marks[0]).bytes()[:100])
         if kind.strip() != b"pt2":
             raise self.error(f"is an archive of format {kind!r}; expected b'pt2'")
@@ -296,7 +296,7 @@ def stored(name: str, part: Part, meta: TensorMeta) -> Stored:
 
     Raises:
         ElementError: its element type is not supported.
-        ValueError: it does not fit the bytes, or its extents are no numbers.
+        ValueError: it does not fit the bytes, or its extents are not numbers.
     """
     element = element_of(meta.dtype)
     if meta.layout != _STRIDED:

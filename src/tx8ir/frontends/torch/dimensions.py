@@ -19,7 +19,7 @@ class Dimensions:
         given: extents by symbol (`"s77"`), or by place where an input has it alone (`"x[0]"`).
 
     Raises:
-        TorchImportError: an extent that is no integer in the bounds of its symbol, or for what is no symbol.
+        TorchImportError: an extent that is not an integer in the bounds of its symbol, or for what is not a symbol.
     """
 
     def __init__(self, source: Source, given: Mapping[str, int] | None) -> None:

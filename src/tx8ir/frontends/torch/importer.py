@@ -81,7 +81,7 @@ class GraphImporter(Lookup):
     def value(self, name: str) -> Value:
         entry = self.entries.get(name)
         if entry is None:
-            raise ArgumentError(f"{name!r} is no input of the graph and no result of an earlier node")
+            raise ArgumentError(f"{name!r} is neither an input of the graph nor a result of an earlier node")
         try:
             return entry.value()
         except StaleError as error:
@@ -90,7 +90,7 @@ class GraphImporter(Lookup):
     def number(self, name: str) -> Extent:
         value = self._graph.sym_int_values.get(name)
         if value is None:
-            raise ArgumentError(f"{name!r} is no integer of the graph")
+            raise ArgumentError(f"{name!r} is not an integer of the graph")
         try:
             return self._dimensions.value_of(value)
         except ExpressionError as error:
@@ -260,7 +260,7 @@ class GraphImporter(Lookup):
             if kind is not None and stored is not None and stored in (kind.buffer_name, kind.parameter_name):
                 target = kind.arg.name
         if target is None or target not in self.entries:
-            raise self.error(f"writes to {stored or target!r}, which is no input of its graph")
+            raise self.error(f"writes to {stored or target!r}, which is not an input of its graph")
         self.entries[target].root.write(self._output(spec.arg.name))
 
     def _keep_writes(self, stored: Mapping[str, str]) -> None:
@@ -449,7 +449,7 @@ def _values(converted: Converted) -> list[Value | None]:
 
 
 def _names(output: Mapping[str, object]) -> list[str | None]:
-    """The names of the tensors that an output of a node is, in order; None for what is no tensor."""
+    """The names of the tensors that an output of a node is, in order; None for what is not a tensor."""
     items = output.get("as_tensors")
     if isinstance(items, list):
         return [name if isinstance(name := cast("dict[str, object]", item).get("name"), str) else None

@@ -77,7 +77,7 @@ def register_operator(signature: str) -> Callable[[Callable[..., Any]], Callable
         signature: namespace, name, overload and parameters, in the notation of `torch.library`.
 
     Raises:
-        ValueError: it is no signature, or the operator has a converter.
+        ValueError: it is not a signature, or the operator has a converter.
     """
     if "::" not in signature.partition("(")[0]:
         raise ValueError(f"{signature!r} has no namespace; expected, for example, 'my::op(Tensor x)'")

@@ -71,7 +71,7 @@ def parse_signature(text: str, namespace: str = "aten") -> Signature:
     head = _HEAD.match(text.partition(") -> ")[0].removesuffix(")") + ")")
     if head is None:
         raise ValueError(
-            f"{text!r} is no signature; expected, for example, 'my::op.overload(Tensor x, float scale=1.0)'"
+            f"{text!r} is not a signature; expected, for example, 'my::op.overload(Tensor x, float scale=1.0)'"
         )
     space, name, overload, inside = head.groups()
     parameters = [_parameter(part, text) for part in _parts(inside) if part != "*"]
@@ -93,7 +93,7 @@ def _parts(text: str) -> list[str]:
 def _parameter(text: str, signature: str) -> Parameter:
     found = _PARAMETER.match(text)
     if found is None or found[1] not in KINDS:
-        raise ValueError(f"{signature!r}: {text!r} is no parameter; expected a type of {', '.join(sorted(KINDS))}")
+        raise ValueError(f"{signature!r}: {text!r} is not a parameter; expected a type of {', '.join(sorted(KINDS))}")
     kind, _, question, brackets, last_question, _, name, default = found.groups()
     is_list = brackets is not None
     return Parameter(

@@ -117,7 +117,7 @@ class SimReport:
         counts with the time it took.
     stalls: [causes, engines, tiles] of cycles, causes in the order of `STALLS`. What an engine stood idle for before an
         instruction: RAW, WAR, WAW (bytes in use by an earlier instruction), issue (the kernel core, or a full
-        busytable), barrier, message, link. Two are no idle time: "engine busy", which instructions spent in the queue,
+        busytable), barrier, message, link. Two are not idle time: "engine busy", which instructions spent in the queue,
         and "DDR bandwidth", the part of busy cycles that went into sharing. For each engine and tile, busy and idle
         cycles add up to the end of its last instruction.
     bytes: bytes moved by copies and messages, summed over tiles, by path.

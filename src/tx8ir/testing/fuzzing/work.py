@@ -87,7 +87,7 @@ class Task:
         reached: what of the pass has run before.
         evaluated: the shapes of programs that were evaluated on all inputs before.
         features: pairs of features of programs that were tried before; neighbours that have no other are left out.
-        failures: what crashes are known, which are no news; see `crash`.
+        failures: what crashes are known, which are not news; see `crash`.
         offset: how many edits of the one program were made before.
         yields: by the name of a template, how often programs of it are drawn, in proportion to others.
     """

@@ -119,7 +119,7 @@ def count_reached(codes: Iterable[CodeType], reached: AbstractSet[Point]) -> tup
 
 
 _SILENT = frozenset({"CACHE", "PRECALL", "RESUME", "COPY_FREE_VARS", "MAKE_CELL", "RETURN_GENERATOR", "EXTENDED_ARG"})
-"""Instructions that are no step of a function's own."""
+"""Instructions that are not a step of a function's own."""
 
 
 def never_run(codes: Iterable[CodeType], reached: AbstractSet[Point]) -> dict[str, tuple[int, ...]]:

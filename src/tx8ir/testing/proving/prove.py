@@ -146,7 +146,7 @@ def _roots(program: Program, rule: RewritePattern[Any]) -> Iterator[Instance]:
 
 
 def _general(rule: RewritePattern[Any], found: Iterator[Instance]) -> Iterator[tuple[Program, Program | None]]:
-    """What the rule makes of those instances that it fits, and that are no special cases of others."""
+    """What the rule makes of those instances that it fits, and that are not special cases of others."""
     reordered: set[tuple[str, ...]] = set()
     for instance in found:
         before, after = instance.program, _applied(rule, instance)

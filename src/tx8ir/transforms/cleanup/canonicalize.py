@@ -26,7 +26,7 @@ class Canonicalize(OperationPass):
     in straight code: views are one `pd.reshape` of the value they start from, transpositions one `pd.transpose`; what
     computes its own operand is gone; the constant of a commutative operation stands on the right. No normal form is
     guaranteed for transpositions across axes of extent 1, for operations on constants alone (see `constant-fold`), for
-    the order of two operands that are no constants, and across regions and blocks.
+    the order of two operands that are not constants, and across regions and blocks.
     Cost: O(operations + changes). Statistics: rewrites by pattern name, `fold`, and `removed` (dead operations).
 
     max_rewrites: the bound on rewrites, an error when hit; by default 1024 + 64 for each operation.

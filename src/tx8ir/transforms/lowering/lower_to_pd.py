@@ -73,7 +73,7 @@ class LowerToPd(Pass):
 
 
 def _numbers_are_tensors() -> TypeConverter:
-    """Numbers and vectors become tensors; what is no array stays."""
+    """Numbers and vectors become tensors; what is not an array stays."""
     converter = TypeConverter()
 
     @converter.add_conversion

@@ -115,7 +115,7 @@ def _extents(op: StructuredOp) -> tuple[int, ...]:
         for expression, extent in zip(map.results, kind.shape, strict=True):
             at = dimension_of(expression)
             if at is None:
-                raise UnsupportedError(f"{op.name} finds elements by {map}, which is no list of dimensions", op)
+                raise UnsupportedError(f"{op.name} finds elements by {map}, which is not a list of dimensions", op)
             extents[at] = extent
     return tuple(extents[n] for n in range(len(op.iterators)))
 

@@ -19,7 +19,7 @@ AREA = Area("shapes", round=4)
 
 @AREA.mutant(
     citation="openvinotoolkit/openvino#34897: [GPU] FIx gather wrong fusion issue. (a gather that changes the rank)",
-    mistake="an axis has another number before the gather when the index is no vector",
+    mistake="an axis has another number before the gather when the index is not a vector",
     witness=lambda: case(
         lambda x, i: pd.cumsum(pd.gather(x, i), axis=1), x=count(2, 2), i=ints("int64", 0, 1, 1, 1).reshape(2, 2)
     ),

@@ -146,7 +146,7 @@ AREA.rules(
         Make(pd.CastOp, number, dtype=i8),
     ),
     citation="apache/tvm#15362: [Relay] improve SimplifyClipAndConsecutiveCast pass",
-    mistake="a cast clips what is no integer; of integers it keeps the low bits",
+    mistake="a cast clips what is not an integer; of integers it keeps the low bits",
     witness=lambda: case(
         lambda x: pd.cast(
             pd.minimum(pd.maximum(x, constant([-128], "int32")), constant([127], "int32")), dtype=i8

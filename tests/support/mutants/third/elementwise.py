@@ -131,7 +131,7 @@ AREA.rules(
         Make(pd.PowOp, x, y=lambda m: m.attributes["y"]),
     ),
     citation="OpenModelica/OpenModelica#6714: [FE] update exponential simplification (a^b for even b is one of abs(a))",
-    mistake="an exponent that is no integer is cut to one before it is asked whether it is even",
+    mistake="an exponent that is not an integer is cut to one before it is asked whether it is even",
     witness=lambda: case(lambda x: pd.pow(pd.abs(x), y=2.5), x=f32(-4, 1)),
     control=lambda: case(lambda x: pd.pow(pd.abs(x), y=4.0), x=f32(-4, INF)),
 )

@@ -138,7 +138,7 @@ AREA.rules(
 
 @AREA.mutant(
     citation="apple/coremltools#2801: fuse_matmul_weight_bias: fix sub operand order",
-    mistake="what the convolution is subtracted from is no negative bias of it",
+    mistake="what the convolution is subtracted from is not a negative bias of it",
     guarantee=NumericGuarantee.ROUNDING,
     witness=lambda: case(
         lambda x, w, b: pd.subtract(b, pd.conv2d(x, w)),

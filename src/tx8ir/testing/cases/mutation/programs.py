@@ -31,7 +31,7 @@ from .values import add_input, add_results, is_tensor, operations, set_results, 
 _ELEMENTS = (f32, f16, bf16, i32, i64, i8, i1)
 _EXTENTS = (1, 2, 3, 5, 1, 4)
 _LARGEST = 128
-"""A number that the pass names is no extent if it is larger."""
+"""A number that the pass names is not an extent if it is larger."""
 
 
 def change_element(program: Program, rng: random.Random, material: Material) -> bool:
