@@ -25,6 +25,7 @@ ABOUT = {
     "viz": "pictures, notebooks",
     "frontends": "ONNX, Python",
     "explorer": "one page of everything",
+    "runtime": "executables on shared chips",
     "compiler": "the default pipeline",
     "executable": "run, save, load",
     "signature": "inputs, outputs",

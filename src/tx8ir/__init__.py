@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from . import kernels as kernels
     from . import passes as passes
     from . import rewriting as rewriting
+    from . import runtime as runtime
     from . import sim as sim
     from . import target as target
     from . import testing as testing
@@ -83,6 +84,7 @@ if not TYPE_CHECKING:  # to whom a `__getattr__` says that there is every name
                 "kernels",
                 "passes",
                 "rewriting",
+                "runtime",
             ),
             *("sim", "target", "testing", "transforms", "viz"),
         ),

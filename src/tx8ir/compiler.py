@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, Protocol, cast
 
 import attrs
-import numpy as np
 
 from tx8ir.backend.graph import CompileError
 from tx8ir.backend.lowering.lift_state import state_of
@@ -21,14 +20,13 @@ from tx8ir.core import (
     Operation,
     Program,
     RankedTensor,
-    WeightStore,
     bf16,
     element_type,
     f16,
     f32,
 )
 from tx8ir.dialects import tx8
-from tx8ir.executable import Executable
+from tx8ir.executable import Executable, copied_state
 from tx8ir.passes import Instrumentation, Pass, PassManager, find_pass
 from tx8ir.reports import CompileReport, CompileStage
 from tx8ir.signature import Port, Signature
@@ -235,12 +233,14 @@ def compile(
         spm_bytes=target.spm_allocatable_bytes,
         ddr_bytes=_ddr_bytes(working),
     )
-    store = WeightStore()
-    for name in kept:
-        variable = program.weights[name]
-        store.add(name, np.array(variable.numpy()), variable.type, is_mutable=True)
     return Executable(
-        working, signature, report, stages=texts, source=source, options=attrs.asdict(options), state=store
+        working,
+        signature,
+        report,
+        stages=texts,
+        source=source,
+        options=attrs.asdict(options),
+        state=copied_state(program.weights, kept),
     )
 
 

@@ -7,7 +7,7 @@ import importlib.metadata
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Final, cast
 
@@ -106,6 +106,18 @@ class Executable:
         for port in self.signature.state:
             _check_variable(port, store, is_written=port.name in self._written)
         self._state = store
+
+    def copy(self) -> Executable:
+        """The same program, with a state (at first this one's), a memory and reports of its own."""
+        return Executable(
+            self.program,
+            self.signature,
+            self._compilation,
+            stages=self.stages,
+            source=self.source,
+            options=self.options,
+            state=copied_state(self.state, [port.name for port in self.signature.state]),
+        )
 
     @property
     def report(self) -> Report:
@@ -315,6 +327,15 @@ def _of_this_format(value: object, file: Path) -> object:
         expected = f"{_SAVE_FORMAT}, the format that this version reads (compile the program again)"
         raise LoadError(file, expected, shown(found), "format")
     return cast(object, value)
+
+
+def copied_state(weights: WeightStore, names: Iterable[str]) -> WeightStore:
+    """A store with copies of these variables, for runs to write."""
+    store = WeightStore()
+    for name in names:
+        variable = weights[name]
+        store.add(name, np.array(variable.numpy()), variable.type, is_mutable=True)
+    return store
 
 
 def _load_state(signature: Signature, folder: Path) -> WeightStore:
