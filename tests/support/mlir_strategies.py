@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from hypothesis import strategies as st
@@ -59,6 +60,7 @@ def builtin_types(inner: SearchStrategy[Type]) -> SearchStrategy[Type]:
     )
 
 
+@functools.cache
 def expressions() -> SearchStrategy[Expression]:
     """Affine expressions of three dimensions and two symbols, as `combine` makes them."""
     leaves: SearchStrategy[Expression] = st.one_of(
@@ -79,6 +81,7 @@ def expressions() -> SearchStrategy[Expression]:
     return st.recursive(leaves, larger, max_leaves=8)
 
 
+@functools.cache
 def affine_maps() -> SearchStrategy[AffineMapAttr]:
     """Maps of three dimensions and two symbols."""
     return st.builds(AffineMapAttr, st.just(DIMS), st.just(SYMBOLS), st.lists(expressions(), max_size=3))
@@ -90,6 +93,7 @@ def affine_sets() -> SearchStrategy[AffineSetAttr]:
     return st.builds(AffineSetAttr, st.just(DIMS), st.just(SYMBOLS), constraints)
 
 
+@functools.cache
 def strides() -> SearchStrategy[StridedLayoutAttr]:
     """Strided layouts."""
     step = st.integers(0, 99) | st.just(DYNAMIC)

@@ -8,11 +8,12 @@
 
 Programs are valid: `program.verify()` passes. They are built from a *plan* (`plans.py`), plain data that Hypothesis
 draws and shrinks: whatever is left out of a plan, it still describes a program, so a failing test ends with a program
-of one or two operations.
+of one or two operations. A strategy is made once for its arguments: making one takes longer than drawing from it.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, Final
 
@@ -73,23 +74,27 @@ from tx8ir.target.formats import ALL as ALL_FORMATS
 _SCALARS = tuple(ScalarType(f) for f in sorted(ALL_FORMATS, key=lambda f: (f.name != "f32", f.name)))
 
 
+@functools.cache
 def scalar_types(*, floats: bool = True, integers: bool = True) -> SearchStrategy[ScalarType]:
     """Element types; f32 is the simplest."""
     return st.sampled_from([t for t in _SCALARS if (floats if t.is_float else integers)])
 
 
+@functools.cache
 def shapes(*, max_rank: int = 3, dynamic: bool = True, max_extent: int = 4) -> SearchStrategy[tuple[int, ...]]:
     """Shapes of rank 0 to `max_rank`."""
     extent = st.integers(0, max_extent)
     return st.lists(extent | st.just(DYNAMIC) if dynamic else extent, max_size=max_rank).map(tuple)
 
 
+@functools.cache
 def tensor_types(*, dynamic: bool = True) -> SearchStrategy[RankedTensor]:
     """Tensors and value tensors."""
     shape, element = shapes(dynamic=dynamic), scalar_types()
     return st.builds(VTensorType, shape, element) | st.builds(TensorType, shape, element)
 
 
+@functools.cache
 def types(*, unregistered: bool = False) -> SearchStrategy[Type]:
     """Types of every kind, nested.
 
@@ -119,6 +124,7 @@ def _opaque_texts(sigil: str) -> SearchStrategy[str]:
     return st.tuples(st.just(sigil), name, body).map("".join)
 
 
+@functools.cache
 def float_values(element: ScalarType) -> SearchStrategy[float]:
     """Every number of a float type: both zeros, subnormals, infinities, and NaN with any payload, all by their bits."""
     format = element.format
@@ -127,6 +133,7 @@ def float_values(element: ScalarType) -> SearchStrategy[float]:
     return st.sampled_from([0.0, 1.0, -0.0, -1.5, math.inf, -math.inf, math.nan]) | bits
 
 
+@functools.cache
 def integer_values(element: ScalarType) -> SearchStrategy[int]:
     """Every number of an integer type."""
     format = element.format
@@ -134,6 +141,7 @@ def integer_values(element: ScalarType) -> SearchStrategy[int]:
     return st.integers(low, low + (1 << format.bits) - 1)
 
 
+@functools.cache
 def arrays(type: RankedTensor) -> SearchStrategy[NDArray[Any]]:
     """Arrays that fit a static tensor type, every bit pattern of its element included."""
     element, count = type.element, type.num_elements
@@ -152,6 +160,7 @@ def arrays(type: RankedTensor) -> SearchStrategy[NDArray[Any]]:
     )
 
 
+@functools.cache
 def dense_attributes() -> SearchStrategy[DenseAttr]:
     """Dense attributes of every element type, splats, empty ones and ones printed as bytes included."""
     small = st.builds(VTensorType, shapes(dynamic=False, max_extent=3), scalar_types()) | st.builds(
@@ -169,11 +178,13 @@ def dense_attributes() -> SearchStrategy[DenseAttr]:
     return small.flatmap(fill) | large.flatmap(tile)
 
 
+@functools.cache
 def names() -> SearchStrategy[str]:
     """Attribute keys, symbols and names of values: plain ones, odd ones, and ones that must be quoted."""
     return st.sampled_from(["a", "b", "axis", "layout_str", "x.y-z$1", "true", "loc", ""]) | st.text(max_size=5)
 
 
+@functools.cache
 def attributes(*, unregistered: bool = False, max_leaves: int = 4) -> SearchStrategy[Attribute]:
     """Attributes of every kind, nested.
 
@@ -211,6 +222,7 @@ def attributes(*, unregistered: bool = False, max_leaves: int = 4) -> SearchStra
     )
 
 
+@functools.cache
 def boxes() -> SearchStrategy[BoxAttr]:
     """Instances of a structured attribute."""
     return st.builds(
@@ -225,6 +237,7 @@ def boxes() -> SearchStrategy[BoxAttr]:
     )
 
 
+@functools.cache
 def locations() -> SearchStrategy[Location]:
     """Locations of every kind that has a text form."""
     lines = st.integers(1, 10_000)
@@ -247,6 +260,7 @@ def locations() -> SearchStrategy[Location]:
 # -- programs -------------------------------------------------------------------------------------------------------
 
 
+@functools.cache
 def programs(*, unregistered: bool = False, max_ops: int = 5, max_depth: int = 3) -> SearchStrategy[Program]:
     """Valid programs over the dialects `builtin`, `func` and `test` (`test_context()` knows them).
 
@@ -262,6 +276,7 @@ def programs(*, unregistered: bool = False, max_ops: int = 5, max_depth: int = 3
     return region_plans(unregistered=unregistered, max_ops=max_ops, max_depth=max_depth).map(build_program)
 
 
+@functools.cache
 def region_plans(*, unregistered: bool = False, max_ops: int = 5, max_depth: int = 3) -> SearchStrategy[RegionPlan]:
     """The plan of a function body; see `plans.build_program`."""
     pick, picks = st.integers(0, 30), st.lists(st.integers(0, 30), max_size=4).map(tuple)
@@ -301,6 +316,7 @@ def region_plans(*, unregistered: bool = False, max_ops: int = 5, max_depth: int
 _DECORATIONS: Final = ("", "", "", "", "a", "a", "l", "al")
 
 
+@functools.cache
 def _decorations(kinds: str, unregistered: bool) -> SearchStrategy[dict[str, Any]]:
     """Runtime attributes and a location, as far as `kinds` has the letters a and l."""
     drawn: dict[str, SearchStrategy[Any]] = {}
@@ -326,6 +342,7 @@ _OTHERS: Final = (
 )  # fmt: skip
 
 
+@functools.cache
 def _value_types(unregistered: bool) -> SearchStrategy[Type]:
     """Few types, so that values often share one and drawing is cheap; `types` has them all."""
     alien = (OpaqueType("!alien.thing<4x?xf32, [1, 2]>"), OpaqueType("!alien.T1")) if unregistered else ()
@@ -343,6 +360,7 @@ def _blocks(ops: SearchStrategy[OpPlan], max_ops: int, unregistered: bool) -> Se
     return st.lists(block, min_size=1, max_size=3).map(tuple)
 
 
+@functools.cache
 def pd_programs(*, max_ops: int = 8) -> SearchStrategy[Program]:
     """Valid programs over `pd`: a straight function `main` with public names, and its parameter in the store.
 
