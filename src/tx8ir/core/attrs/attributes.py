@@ -436,11 +436,9 @@ class DictAttr(Valued, Mapping[str, Any]):
     def items(self) -> ItemsView[str, Attribute]:
         return dict(zip(self._keys, self._values, strict=True)).items()
 
-    def __hash__(self) -> int:
-        return object.__hash__(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
+    # A mapping compares by its items; this one is interned. Methods of Python here would be called for every hash.
+    __hash__ = object.__hash__  # pyright: ignore[reportAssignmentType]  (Mapping declares none)
+    __eq__ = object.__eq__
 
     def with_entry(self, key: str, value: Any) -> DictAttr:
         """This dictionary with `key` set; O(size)."""
