@@ -7,7 +7,7 @@ import threading
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from types import CodeType
-from typing import Any
+from typing import Any, Final
 
 from tx8ir.support.screen import fitted
 
@@ -220,15 +220,15 @@ def source_file(code: CodeType) -> str:
 
 # One object per call site. Keyed by id because hashing a code object hashes its constants; the location keeps the
 # code object alive, so an id is never reused.
-_sites: dict[tuple[int, int], PythonLocation] = {}
+SITES: Final[dict[tuple[int, int], PythonLocation]] = {}
 
 
 def python_location(code: CodeType, offset: int) -> PythonLocation:
     """The interned location of a call site (`frame.f_code`, `frame.f_lasti`)."""
     key = (id(code), offset)
-    location = _sites.get(key)
+    location = SITES.get(key)
     if location is None:
-        location = _sites[key] = PythonLocation(code, offset)
+        location = SITES[key] = PythonLocation(code, offset)
     return location
 
 
@@ -236,27 +236,38 @@ def caller_location(depth: int = 1) -> Location:
     """The location for what a function that builds operations makes: the one given by `at_location`, else the Python
     line that called that function, or the one `depth` calls before this.
     """
-    if STATE.location is not None:
-        return STATE.location
+    if THREAD.build.location is not None:
+        return THREAD.build.location
     frame = sys._getframe(depth + 1)  # pyright: ignore[reportPrivateUsage]
     return python_location(frame.f_code, frame.f_lasti)
 
 
-class BuildState(threading.local):
+class BuildState:
     """What a constructor looks up: the location given by `at_location`, and the active insertion point."""
 
-    location: Location | None = None
-    insertion_point: object = None
+    __slots__ = ("insertion_point", "location")
+
+    def __init__(self) -> None:
+        self.location: Location | None = None
+        self.insertion_point: object = None
 
 
-STATE = BuildState()
+class _Thread(threading.local):
+    """What each thread has of its own; reading it costs as much as a call, so it is one object."""
+
+    def __init__(self) -> None:
+        self.build = BuildState()
+
+
+THREAD: Final = _Thread()
 
 
 @contextmanager
 def at_location(location: Location) -> Generator[None]:
     """Give every operation constructed inside the `with` (in this thread) `location` instead of its Python line."""
-    previous, STATE.location = STATE.location, location
+    state = THREAD.build
+    previous, state.location = state.location, location
     try:
         yield
     finally:
-        STATE.location = previous
+        state.location = previous

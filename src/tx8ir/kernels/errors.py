@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from tx8ir.core import IrError
-from tx8ir.core.location import STATE, Location, python_location
+from tx8ir.core.location import THREAD, Location, python_location
 
 _INSIDE = ("tx8ir.kernels", "contextlib")  # the builder, and what enters its context managers
 
@@ -19,8 +19,8 @@ class KernelError(IrError):
 
 def kernel_line() -> Location:
     """The Python line outside of this package that is being executed, or the location given by `at_location`."""
-    if STATE.location is not None:
-        return STATE.location
+    if THREAD.build.location is not None:
+        return THREAD.build.location
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_INSIDE):
         frame = frame.f_back

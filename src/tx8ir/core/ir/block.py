@@ -133,6 +133,11 @@ class Block(Displayable):
         """Put a detached operation at the end. Raises IrError when it is in a block, or this block is inside it."""
         if getattr(op, "_regions", self) or op._parent is not None:  # most often there is nothing to check
             self._check_insert(op)
+        self.link_last(op)
+        return op
+
+    def link_last(self, op: Operation) -> None:
+        """`append` of an operation that is known to be detached, and not to be around this block."""
         last = self._last
         op._parent = self
         op._previous = last
@@ -144,7 +149,6 @@ class Block(Displayable):
                 op._order = last._order + _ORDER_GAP
         self._last = op
         self._count += 1
-        return op
 
     def extend(self, ops: Iterable[Operation]) -> None:
         """Append detached operations in order. Raises IrError as `append` does, before it appends any."""

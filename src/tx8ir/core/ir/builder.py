@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from tx8ir.core.errors import IrError
-from tx8ir.core.location import STATE
+from tx8ir.core.location import THREAD
 
 if TYPE_CHECKING:
     from .block import Block
@@ -58,12 +58,13 @@ class Builder:
         return op
 
     def __enter__(self) -> Builder:
-        self._outer.append(STATE.insertion_point)
-        STATE.insertion_point = self
+        build = THREAD.build
+        self._outer.append(build.insertion_point)
+        build.insertion_point = self
         return self
 
     def __exit__(self, *exception: object) -> None:
-        STATE.insertion_point = self._outer.pop()
+        THREAD.build.insertion_point = self._outer.pop()
 
     def __repr__(self) -> str:
         where = "at the end" if self.anchor is None else f"before {self.anchor.name}"
@@ -101,7 +102,7 @@ def discard_block(block: Block) -> None:
 
 def insert_here(op: OpT) -> OpT:
     """Insert a detached operation where constructed ones go now, if a builder is active, and return it."""
-    point = STATE.insertion_point
+    point = THREAD.build.insertion_point
     if isinstance(point, Builder):
         point.insert(op)
     return op
@@ -110,11 +111,12 @@ def insert_here(op: OpT) -> OpT:
 @contextmanager
 def detached() -> Generator[None]:
     """Construct operations detached inside the `with`, whatever builder is active around it (passes run anywhere)."""
-    outer, STATE.insertion_point = STATE.insertion_point, None
+    build = THREAD.build
+    outer, build.insertion_point = build.insertion_point, None
     try:
         yield
     finally:
-        STATE.insertion_point = outer
+        build.insertion_point = outer
 
 
 def _block_of(op: Operation) -> Block:

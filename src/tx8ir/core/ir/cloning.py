@@ -37,7 +37,7 @@ def _check_mapping(root: Operation, mapping: dict[Any, Any]) -> None:
 
 def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
     get = mapping.get
-    new_object, operand_class, result_class = object.__new__, OpOperand, OpResult
+    new_object = object.__new__
     copy = _clone_shallow(root, mapping)
     # A work item is (block to fill, next operation to copy into it).
     work: list[tuple[Any, Any]] = []
@@ -54,7 +54,7 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
             for old_use in op._operands:
                 old_value = old_use._value
                 value = get(old_value)
-                use = new_object(operand_class)
+                use = OpOperand()
                 if value is None:
                     value = old_value
                     unmapped.append(use)
@@ -66,7 +66,7 @@ def _clone(root: Operation, mapping: dict[Any, Any]) -> Any:
             made._operands = tuple(uses)
             results: list[OpResult] = []
             for old_result in op._results:
-                result = new_object(result_class)
+                result = OpResult()
                 result._owner = made
                 result.index = old_result.index
                 result._type = old_result._type

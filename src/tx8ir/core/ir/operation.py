@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 I = TypeVar("I")  # noqa: E741  (an interface class)
 OpClass = TypeVar("OpClass", bound="Operation")
 
-_new_result = OpResult.__new__
-
 
 class OpInfo:
     """The record of an op class: name, attribute names in order, traits, interface table, verify hooks.
@@ -457,7 +455,7 @@ def create_unchecked(
         index = 0
         results: list[OpResult] = []
         for type in result_types:
-            result = _new_result(OpResult)
+            result = OpResult()
             result._owner = op
             result.index = index
             result._type = type

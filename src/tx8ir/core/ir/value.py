@@ -117,7 +117,8 @@ class Value(PythonOperators, Displayable):
         ------
             IrError: `other` is not a value, or belongs to an erased operation.
         """
-        other = as_value(other)
+        if other.__class__ is not OpResult:
+            other = as_value(other)
         first = self._first_use
         if first is None or other is self:
             return
@@ -260,12 +261,12 @@ class OpOperand:
 
 def operand_source(use: str, owner: str, index: object, value: str) -> str:
     """The line that makes a use, which is in no chain yet, given the names of all; see `link_source`."""
-    return f"{use} = new_operand(OpOperand); {use}._owner = {owner}; {use}.index = {index}; {use}._value = {value}"
+    return f"{use} = OpOperand(); {use}._owner = {owner}; {use}.index = {index}; {use}._value = {value}"
 
 
 def result_source(result: str, owner: str, index: object, type: str) -> str:
     """The line that makes a result without uses, given the names of all."""
-    made = f"{result} = new_result(OpResult); {result}._owner = {owner}; {result}.index = {index}"
+    made = f"{result} = OpResult(); {result}._owner = {owner}; {result}.index = {index}"
     return f"{made}; {result}._type = {type}; {result}._first_use = {result}._last_use = None"
 
 
@@ -285,7 +286,7 @@ def link_source(use: str, value: str) -> list[str]:
 
 def _generated(signature: str, *lines: str) -> Any:
     """A function with `link_source` in line."""
-    scope: dict[str, Any] = {"OpOperand": OpOperand, "new_operand": OpOperand.__new__}
+    scope: dict[str, Any] = {"OpOperand": OpOperand}
     source = "\n".join((f"def {signature}:", *lines))
     exec(compile(source, f"<{signature} of {__name__}>", "exec"), scope)
     return scope[signature.partition("(")[0]]

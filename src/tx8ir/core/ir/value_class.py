@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tx8ir.core.attrs.types import Type
 from tx8ir.core.errors import IrError
-from tx8ir.core.location import STATE, at_location, caller_location
+from tx8ir.core.location import THREAD, at_location, caller_location
 from tx8ir.support.registration import is_loaded, load_registered
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _end_lookup() -> None:
 
 def require_insertion_point(what: str) -> None:
     """Raise IrError when operations that are constructed now would go nowhere: what they compute would be lost."""
-    if STATE.insertion_point is None:
+    if THREAD.build.insertion_point is None:
         raise IrError(
             f"{what} makes operations, and there is no place for them: write it inside "
             "`with Builder.at_end(block):`, or in a function under @tx8ir.function"

@@ -16,7 +16,7 @@ from tx8ir.core.ir.interfaces import InferTypes
 from tx8ir.core.ir.operation import Operation, discard
 from tx8ir.core.ir.traits import SameOperandsAndResultType
 from tx8ir.core.ir.value import OpOperand, OpResult, Value, as_value, link, link_source, operand_source, result_source
-from tx8ir.core.location import STATE, at_location, python_location
+from tx8ir.core.location import SITES, THREAD, at_location, python_location
 
 from .definition import SEGMENTS, OpDef, segment_sizes
 from .fields import MISSING
@@ -26,9 +26,9 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
     """The constructor of an op class as a function specialised to its fields."""
     name = d.op_class.name or d.op_class.__name__
     scope: dict[str, Any] = {
-        "OpOperand": OpOperand, "OpResult": OpResult, "new_operand": OpOperand.__new__, "new_result": OpResult.__new__,
-        "as_value": as_value, "link": link, "dict_attr": dict_attr, "EMPTY_DICT": EMPTY_DICT,
-        "STATE": STATE, "getframe": sys._getframe, "python_location": python_location, "definition": d,
+        "OpOperand": OpOperand, "OpResult": OpResult, "as_value": as_value, "link": link, "EMPTY_DICT": EMPTY_DICT,
+        "THREAD": THREAD, "SITES": SITES, "getframe": sys._getframe, "python_location": python_location,
+        "definition": d,
         "encode_attributes": _encode_attributes, "infer": _infer, "check_result_types": _check_result_types,
         "take_region": _take_region, "take_block": _take_block, "refuse_repeated": _refuse_repeated,
         "discard": discard, "inferred": d.inferred, "coerce_here": _coerce,
@@ -52,15 +52,17 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
     body: list[str] = []
     fixed = not d.varying
     coerce = getattr(d.op_class, "coerce_operands", None)
+    indent = ""
     if coerce is not None:
         scope["coerce"] = coerce
         names = ", ".join(f.name for f in d.operands)
         foreign = " or ".join(f"{f.name}.__class__ is not OpResult" for f in d.operands)
-        body.append(f"if {foreign}: {names} = coerce_here(coerce, {names})")
+        body += [f"if {foreign}:", f"    {names} = coerce_here(coerce, {names})"]
+        indent = "    "
     for f in d.operands:
         what = f"operand {f.name} of {name}"
         if f.count == "one":
-            body.append(f"if {f.name}.__class__ is not OpResult: {f.name} = as_value({f.name}, {what!r})")
+            body.append(f"{indent}if {f.name}.__class__ is not OpResult: {f.name} = as_value({f.name}, {what!r})")
         elif f.count == "optional":
             body.append(f"{f.name} = () if {f.name} is None else (as_value({f.name}, {what!r}),)")
         else:
@@ -89,10 +91,14 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         ]
     body.append("self._results = self._regions = self._successors = ()")
     body.append("self._parent = self._previous = self._next = None; self._order = 0")
-    body.append("location = STATE.location")
-    body.append("if location is None:")
-    body.append("    frame = getframe(1); location = python_location(frame.f_code, frame.f_lasti)")
-    body.append("self._location = location")
+    body += [
+        "_build = THREAD.build; _location = _build.location",  # no field has such a name
+        "if _location is None:",
+        "    _frame = getframe(1); _code = _frame.f_code; _offset = _frame.f_lasti",
+        "    try: _location = SITES[id(_code), _offset]",
+        "    except KeyError: _location = python_location(_code, _offset)",
+        "self._location = _location",
+    ]
     if d.successors:
         taken = ", ".join(f"take_block({f.name}, 'successor {f.name} of {name}')" for f in d.successors)
         body.append(f"self._successors = ({taken},)")
@@ -114,10 +120,17 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
             body += link_source(f"o{i}", f.name)
     else:
         body.append("link(uses)")
-    body.append("point = STATE.insertion_point")
+    body.append("point = _build.insertion_point")
+    inserted = ["try: point.insert(self)", "except BaseException: discard(self); raise"]
     if hasattr(d.op_class, "initialize"):
         body += ["try: self.initialize()", "except BaseException: discard(self); raise"]
-    body += ["if point is not None:", "    try: point.insert(self)", "    except BaseException: discard(self); raise"]
+    elif not d.regions:  # a block takes any new operation without regions; an anchor may be gone
+        inserted = [
+            "if point.anchor is None: point.block.link_last(self)",
+            "else:",
+            *(f"    {line}" for line in inserted),
+        ]
+    body += ["if point is not None:", *(f"    {line}" for line in inserted)]
     source = f"def __init__({', '.join(params)}):\n" + "".join(f"    {line}\n" for line in body)
     exec(compile(source, f"<constructor of {name}>", "exec"), scope)
     constructor = scope["__init__"]
@@ -138,9 +151,10 @@ def _result_lines(d: OpDef, fixed: bool) -> list[str]:
                   f"    t0, = check_result_types(definition, self, ({out},))"]  # fmt: skip
     elif single and fixed and issubclass(d.op_class, InferTypes) and not d.regions:
         out = d.results[0].name
-        key = ", ".join([f"{f.name}._type" for f in d.operands] + ["attributes"])
-        lines += [f"types = inferred.get(({key},)) if {out} is None else None",
-                  f"if types is None: types = infer(definition, self, ({out},), ({key},))",
+        key = "".join([f"{f.name}._type, " for f in d.operands] + ["attributes, "] * bool(d.attributes))
+        lines += [f"try: types = inferred[({key})] if {out} is None else None",
+                  "except KeyError: types = None",
+                  f"if types is None: types = infer(definition, self, ({out},), ({key}))",
                   "t0, = types"]  # fmt: skip
     else:
         given = ", ".join(f.name for f in d.results)
@@ -223,7 +237,7 @@ def _coerce(coerce: Callable[..., Any], *operands: Any) -> Any:
     if all(isinstance(operand, (Value, Operation)) for operand in operands):
         return operands
     frame = sys._getframe(2)  # pyright: ignore[reportPrivateUsage]
-    with at_location(STATE.location or python_location(frame.f_code, frame.f_lasti)):
+    with at_location(THREAD.build.location or python_location(frame.f_code, frame.f_lasti)):
         return coerce(*operands)
 
 
