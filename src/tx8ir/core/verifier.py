@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import Any, cast
+from typing import Any, Final
 
 import attrs
 
@@ -96,15 +96,6 @@ def _line(op: Operation, printer: Printer) -> str:
     return text if len(text) <= 200 else text[:199] + "…"
 
 
-@attrs.frozen
-class _Kind:
-    """What the verifier looks up per op class."""
-
-    verified: Container[Any]
-    has_check: bool
-    is_terminator: bool
-
-
 class _Everything:
     """Contains anything: nothing is declared for an unregistered operation."""
 
@@ -112,7 +103,13 @@ class _Everything:
         return True
 
 
-_EVERYTHING = _Everything()
+_EVERYTHING: Final = _Everything()
+_NOTHING: Final = frozenset[Any]()
+
+
+def _has_check(cls: type[Operation]) -> bool:
+    """Whether operations of a class check more themselves than their declaration says."""
+    return hasattr(cls, "verify_op") or SymbolUser in cls.info.interfaces
 
 
 def _outermost(block: Block) -> Block | Operation:
@@ -130,7 +127,8 @@ def _outermost(block: Block) -> Block | Operation:
 class _Verifier:
     def __init__(self) -> None:
         self._faults: list[Diagnostic] = []
-        self._kinds: dict[type[Operation], _Kind] = {}
+        # By class, the parts of operations of which no more needs to be looked at.
+        self._settled: dict[type[Operation], Container[Any]] = {}
         # The blocks around the current operation: which operation of each we are inside, and how deep it is.
         self._open: dict[Region, tuple[Block, Operation, int]] = {}
         self._dominators: dict[Region, Dominators] = {}
@@ -255,11 +253,11 @@ class _Verifier:
                 self._chained += length
         order, op, previous = 0, block._first, None
         while op is not None:
-            if op.__class__ is ErasedOperation:
-                self._fault(around, f"a block holds an erased operation: {cast(ErasedOperation, op).describe()}")
-                return False
             if op._parent is not block or op._previous is not previous:
-                self._fault(op, "the list of operations of its block is broken")
+                if op.__class__ is ErasedOperation:
+                    self._fault(around, f"a block holds an erased operation: {op.describe()}")
+                else:
+                    self._fault(op, "the list of operations of its block is broken")
                 return False
             op._order = order
             order += 32
@@ -318,17 +316,19 @@ class _Verifier:
 
     def _rest_of_block(self, block: Block, op: Operation | None, depth: int, barrier: int, work: list[Any]) -> None:
         region = block._parent
-        kinds = self._kinds
-        chained = 0
+        settled = self._settled
+        operands = chained = 0
         while op is not None:
             order = op._order
-            # What decides whether the declaration is kept: a combination that was right once is right again.
-            key: list[Any] = [op._attributes, len(op._regions), len(op._successors), len(op._operands)]
+            # What decides whether the declaration is kept: a combination that was right once is right again. These are
+            # the `declared_parts`.
+            uses, regions, successors = op._operands, op._regions, op._successors
+            parts: list[Any] = [op._attributes, len(uses)]
             index = 0
-            for use in op._operands:
+            for use in uses:
                 value = use._value
                 owner = value._owner
-                key.append(value._type)
+                parts.append(value._type)
                 before = use._previous
                 if (
                     (value._first_use if before is None else before._next) is not use
@@ -340,15 +340,13 @@ class _Verifier:
                 if owner.__class__ is Block:
                     if owner is not block:
                         self._reach(op, index, value, owner, None, block, barrier)
-                elif value.__class__ is ErasedValue:
-                    self._fault(op, f"operand {index} is a result of an erased operation: {owner.describe()}")
                 elif owner._parent is not block or owner._order >= order:
                     self._reach(op, index, value, owner._parent, owner, block, barrier)
                 index += 1
-            self._operands += index
+            operands += index
             index = 0
             for result in op._results:
-                key.append(result._type)
+                parts.append(result._type)
                 previous, link = None, result._first_use
                 while link is not None and link._value is result and link._previous is previous:
                     chained += 1
@@ -358,10 +356,14 @@ class _Verifier:
                 if result.index != index:
                     self._fault(op, f"result {index} thinks that it is result {result.index}")
                 index += 1
-            kind = kinds.get(op.__class__) or self._kind(op.__class__)
-            if tuple(key) not in kind.verified or kind.has_check or kind.is_terminator or op._successors:
+            if regions or successors:
+                parts += (len(regions), len(successors))
+            known = settled.get(op.__class__)
+            if known is None:
+                known = self._settle(op.__class__)
+            if tuple(parts) not in known or successors:
                 self._op(op, block)
-            if op._regions:
+            if regions:
                 if region is not None:
                     self._open[region] = (block, op, depth)
                 if op._next is not None:
@@ -369,16 +371,15 @@ class _Verifier:
                 self._enter(op, depth, barrier, work)
                 break
             op = op._next
+        self._operands += operands
         self._chained += chained
 
-    def _kind(self, cls: type[Operation]) -> _Kind:
-        defined = issubclass(cls, Op)
-        kind = self._kinds[cls] = _Kind(
-            verified=cls.definition.verified if defined else _EVERYTHING,
-            has_check=hasattr(cls, "verify_op") or SymbolUser in cls.info.interfaces,
-            is_terminator=Terminator in cls.info.traits,
-        )
-        return kind
+    def _settle(self, cls: type[Operation]) -> Container[Any]:
+        known: Container[Any] = _EVERYTHING
+        if issubclass(cls, Op):
+            known = _NOTHING if _has_check(cls) or Terminator in cls.info.traits else cls.definition.verified
+        self._settled[cls] = known
+        return known
 
     def _reach(
         self,
@@ -391,6 +392,9 @@ class _Verifier:
         barrier: int,
     ) -> None:
         """Check that `op` may use `value`, defined in `home`: it dominates it, and no isolation lies between."""
+        if owner is not None and value.__class__ is ErasedValue:
+            self._fault(op, f"operand {index} is a result of an erased operation: {owner.describe()}")
+            return
         if home is None:
             self._fault(op, f"operand {index} is a result of {value._owner.describe()}, which is in no block")
             return
@@ -443,7 +447,7 @@ class _Verifier:
                 self._structural_fault(op, message)
             if op._next is not None and block is not None and op.has_trait(Terminator):
                 self._fault(op, "is a terminator, but other operations follow it")
-            if not faults and (self._kinds.get(op.__class__) or self._kind(op.__class__)).has_check:
+            if not faults and _has_check(op.__class__):
                 self._waiting.append((len(self._faults), op))
         if op._successors and op._next is not None and not op.has_trait(Terminator):
             self._fault(op, "branches, but other operations follow it")

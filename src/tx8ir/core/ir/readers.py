@@ -38,12 +38,10 @@ def attribute_reader(key: str, default: object, *, is_whole: bool) -> Callable[[
 
 
 def declared_parts(op: Operation) -> Signature:
-    """All that a declaration speaks of: attributes, numbers of regions, successors and operands, types."""
-    return (
-        op._attributes,
-        len(op._regions),
-        len(op._successors),
-        len(op._operands),
-        *[use._value._type for use in op._operands],
-        *[result._type for result in op._results],
-    )
+    """All that a declaration speaks of: attributes, types, numbers of operands, regions and successors."""
+    parts: list[Any] = [op._attributes, len(op._operands)]
+    parts += [use._value._type for use in op._operands]
+    parts += [result._type for result in op._results]
+    if op._regions or op._successors:
+        parts += (len(op._regions), len(op._successors))
+    return tuple(parts)
