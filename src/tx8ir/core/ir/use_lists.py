@@ -4,7 +4,7 @@
 # pyright: reportPrivateUsage=false
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, TypeAlias
 
 from tx8ir.core.attrs.types import Type
@@ -29,28 +29,26 @@ def is_unused(op: Operation) -> bool:
 def unused(ops: Iterable[Operation]) -> Iterator[Operation]:
     """Those operations of which no result has uses, and which are not erased, when it is their turn."""
     for op in ops:
-        if op.__class__ is ErasedOperation:
-            continue
-        for result in op._results:
-            if result._first_use is not None:
-                break
-        else:
+        if op.__class__ is not ErasedOperation and is_unused(op):
             yield op
 
 
-def erase_flat(op: Operation, by: str, where: Location) -> Sequence[Operation]:
-    """Erase an operation in a block that has no regions, and no result with uses.
-
-    Gives the operations of other blocks of whose results nothing is used now. O(operands).
+def unused_or_nested(block: Block) -> Iterator[Operation]:
+    """From the last to the first, the operations of a block that have regions, or of which no result has uses when it
+    is their turn. The one given may be erased.
     """
-    uses, block = op._operands, op._parent
-    erase_unchecked(op, by, where)
-    freed: list[Operation] | None = None
-    for use in uses:
-        value = use._value
-        if value._first_use is None and value.__class__ is OpResult and value._owner._parent is not block:
-            freed = [value._owner] if freed is None else [*freed, value._owner]
-    return freed or ()
+    op = block._last
+    while op is not None:
+        before = op._previous
+        if op._regions:
+            yield op
+        else:
+            for result in op._results:
+                if result._first_use is not None:
+                    break
+            else:
+                yield op
+        op = before
 
 
 def expressions(block: Block, kinds: Mapping[type[Operation], int], commutes: int) -> Iterator[Expression]:
@@ -135,5 +133,6 @@ def redirect_uses(value: Value, other: Value) -> list[Operation]:
     while use is not None:
         users.append(use._owner)
         use = use._next
-    value.replace_all_uses_with(other)
+    if users:
+        value.replace_all_uses_with(other)
     return users
