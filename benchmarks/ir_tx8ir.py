@@ -16,6 +16,7 @@ from tx8ir.transforms.cleanup.cse import eliminate_common_subexpressions
 from tx8ir.transforms.cleanup.dce import eliminate_dead_code
 
 T = VTensorType(w.SHAPE, f32)
+ZEROS = DenseAttr(np.zeros(w.SHAPE, np.float32))
 
 
 def build(dag: w.Dag, results: Sequence[int]) -> Program:
@@ -27,7 +28,7 @@ def build(dag: w.Dag, results: Sequence[int]) -> Program:
         values: list[Any] = list(block.args)
         with Builder.at_end(block):
             if any(b == w.ZERO for _, _, b in dag):
-                zero = builtin.ConstantOp(value=DenseAttr(np.zeros(w.SHAPE, np.float32))).out
+                zero = builtin.ConstantOp(value=ZEROS).out
             for kind, a, b in dag:
                 if kind == "relu":
                     values.append(pd.relu(values[a]).out)
@@ -92,7 +93,7 @@ class AddZero(RewritePattern):
 
     def match_and_rewrite(self, op: Operation, rewriter: Rewriter) -> bool:
         constant = op.operands[1].defining_op
-        if isinstance(constant, builtin.ConstantOp) and not constant.value.value.any():
+        if isinstance(constant, builtin.ConstantOp) and constant.value is ZEROS:
             rewriter.replace(op, [op.operands[0]])
             return True
         return False

@@ -162,7 +162,7 @@ def rewrite_greedily(
     with detached():  # patterns construct detached operations, whatever builder is active around the pass
         while worklist:
             op = pop()[0]
-            kind = kinds[op.__class__]
+            kind = kinds[type(op)]  # `__class__` of an erased operation is a call
             if kind is None or op.parent is None or op is root:
                 continue
             may_drop, may_fold, applicable = kind
@@ -180,13 +180,13 @@ def rewrite_greedily(
                         counter = candidate
                         break
                 else:
-                    if rewriter.has_inserted or op.__class__ is ErasedOperation:
+                    if rewriter.has_inserted or type(op) is ErasedOperation:
                         raise _silent_change(applicable, location)
                     continue
             counter.n += 1
             done += 1
             rewriter.settle(location, counter.name)
-            if op.__class__ is not ErasedOperation:
+            if type(op) is not ErasedOperation:
                 worklist[op] = None
             if done > limit - 8:
                 recent.append(counter.name)

@@ -15,11 +15,11 @@ what to look at again and gives new operations the locations of those they repla
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeAlias, TypeVar, overload
 
-from tx8ir.core import Attribute, Block, Interface, IrError, Operation, OpResult, Trait, Value
+from tx8ir.core import Attribute, Block, Interface, IrError, Operation, OpOperand, OpResult, Trait, Value
 from tx8ir.core.ir.operation import erase_unchecked
 from tx8ir.core.ir.use_lists import is_unused, nearly_unused, redirect_uses
 from tx8ir.core.location import UNKNOWN, Location
@@ -221,7 +221,10 @@ class Rewriter:
             for user in redirect_uses(result, value):
                 if attention[user.__class__] == 2:
                     worklist[user] = None
-        self.erase(op)
+        if op.regions or op.parent is None:
+            self.erase(op)
+        else:
+            self._erase_flat(op)
 
     def _as_values(self, op: Operation, given: Replacement) -> tuple[Value, ...]:
         if isinstance(given, Value):
@@ -249,23 +252,32 @@ class Rewriter:
 
     def erase(self, op: Operation) -> None:
         """Erases an operation whose results are not used. Raises `IrError` when one is."""
+        if not op.regions and op.parent is not None and is_unused(op):
+            self._erase_flat(op)
+            return
+        uses, location = [use for inner in op.walk() for use in inner.op_operands], op.location
+        op.erase(self.by)  # raises where a result is used, naming the user
+        if op is not self.root:
+            self._erased_at.append(location)
+        self._note_freed(uses)
+
+    def _erase_flat(self, op: Operation) -> None:
+        """`erase` for an operation in a block, without regions, whose results have no uses."""
         uses = op.op_operands
         if op is not self.root:
             self._erased_at.append(op.location)
-        if op.regions or op.parent is None:
-            uses = [use for inner in op.walk() for use in inner.op_operands]
-            op.erase(self.by)
-        elif is_unused(op):
-            erase_unchecked(op, self.by, UNKNOWN)
-        else:
-            op.erase(self.by)  # raises, naming the user
-        # A definer matters again when it died, or when its last user may now be fused with it.
+        erase_unchecked(op, self.by, UNKNOWN)
+        self._note_freed(uses)
+
+    def _note_freed(self, uses: Iterable[OpOperand]) -> None:
+        """A definer matters again when it died, or when its last user may now be fused with it."""
+        attention, worklist = self._attention, self.worklist
         for definer, user in nearly_unused(uses):
-            wanted = self._attention[definer.__class__]
+            wanted = attention[definer.__class__]
             if wanted == 2 or (wanted and user is None):
-                self.worklist[definer] = None
-            if user is not None and self._attention[user.__class__] == 2:
-                self.worklist[user] = None
+                worklist[definer] = None
+            if user is not None and attention[user.__class__] == 2:
+                worklist[user] = None
 
     # -- modifying ------------------------------------------------------------------------------------------------
 
