@@ -113,8 +113,9 @@ class RunReport:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The report as tables: the clock and the engines, the bytes by memory path, where arithmetic first gave a NaN,
-        an infinity or overflowed (if it did), stalls, the groups beside their bounds, the costliest groups and sources.
+        """The report as tables: the clock and the engines, the groups beside their bounds, the bytes by memory path,
+        where arithmetic first gave a NaN, an infinity or overflowed (if it did), stalls, the costliest groups and
+        sources.
         """
         sim = self.sim
         simulated = "timed only" if self.seconds is None else f"{self.seconds:.2f} s to simulate"
@@ -134,7 +135,8 @@ class RunReport:
             tuple((cause, str(cycles)) for cause, cycles in sim.stalls_by_cause.items() if cycles),
         )
         costs = (_costliest(what, rows) for what, rows in (("groups", sim.by_group), ("sources", sim.by_source)))
-        return engines, paths, *((flags_table(self.flags),) if self.flags else ()), stalls, sim.bounds, *costs
+        flags = (flags_table(self.flags),) if self.flags else ()
+        return engines, sim.bounds, paths, *flags, stalls, *costs
 
     def __repr__(self) -> str:
         return fitted(f"<RunReport: {self.tables[0].title}>")

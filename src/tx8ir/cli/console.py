@@ -59,7 +59,7 @@ def print_report(report: Report, *, verbose: bool) -> None:
         out.print()
     print_table(out, program)
     if report.run is not None:
-        brief = 3 if report.run.flags else 2
+        brief = 4 if report.run.flags else 3
         for table in report.run.tables if verbose else report.run.tables[:brief]:
             print_table(out, table)
 
