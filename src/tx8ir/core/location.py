@@ -169,7 +169,12 @@ class CallSiteLocation(Location):
         return self.callee.name
 
     def __str__(self) -> str:
-        return f"loc(callsite({str(self.callee)[4:-1]} at {str(self.caller)[4:-1]}))"
+        callees: list[str] = []
+        at: Location = self
+        while isinstance(at, CallSiteLocation):  # a call stack may be deep
+            callees.append(f"callsite({str(at.callee)[4:-1]} at ")
+            at = at.caller
+        return f"loc({''.join(callees)}{str(at)[4:-1]}{')' * len(callees)})"
 
 
 class FusedLocation(Location):

@@ -398,6 +398,28 @@ class TestArgumentNames:
         assert list(again.inputs) == ["image", "arg1"]
         assert "%image: f32" in print_op(again.module, names=True)
 
+    def test_a_call_stack_may_be_deep(self):
+        depth = 2000
+        lines = [f'#loc{i} = loc(callsite("f.py":{i + 1}:1 at #loc{i + 1}))' for i in range(depth)]
+        source = '"builtin.module"() ({}) {at = #loc1990} : () -> () loc(#loc0)\n'
+        text = source + "\n".join([*lines, f'#loc{depth} = loc("main.py":7:8)'])
+        op = tx8ir.core.parse_op(text)
+        assert str(op.location).startswith('loc(callsite("f.py":1:1 at callsite("f.py":2:1 at')
+        assert str(op.location).count("callsite") == depth
+        assert str(op.attributes["at"]).count("callsite") == 10
+
+    @pytest.mark.parametrize(
+        ("definitions", "message"),
+        [
+            ('#a = loc("f":1:1)\n#a = loc("f":1:2)', "the alias '#a' is defined already"),
+            ('#a = loc(callsite("f":1:1 at #b))\n#b = loc("x"(#a))', "the location '#a' is a part of itself"),
+            ("#a = loc(#c)", "no location is called '#c'"),
+        ],
+    )
+    def test_names_of_locations_are_of_one_location_each(self, definitions, message):
+        with pytest.raises(ParseError, match=message):
+            tx8ir.core.parse_op(f'"builtin.module"() ({{}}) : () -> () loc(#a)\n{definitions}')
+
     def test_locations_of_arguments_are_kept(self):
         text = 'func.func @f(%a: f32 loc("file":1:2)) -> f32 {\n  return %a : f32 loc(unknown)\n}'
         argument = tx8ir.core.parse_op(text).regions[0].block.args[0]

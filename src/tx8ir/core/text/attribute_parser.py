@@ -123,6 +123,9 @@ class AttributeParser(AffineParser):
                 return self._enum(found)
         elif not self.text.startswith("<", self.pos):
             alias = self.attribute_aliases.get(name)
+            if alias is None and self.is_location(name):
+                self.pos = start
+                return LocationAttr(self.location_called())
             if alias is None:
                 self.fail(f"the alias '#{name}' is not defined before", start)
             return alias

@@ -6,7 +6,8 @@ import re
 from typing import Final
 
 from tx8ir.core.attrs.attributes import StrAttr
-from tx8ir.core.attrs.lexer import INTEGER, TextLocation
+from tx8ir.core.attrs.lexer import INTEGER, Source, TextLocation
+from tx8ir.core.context import IrContext
 from tx8ir.core.location import (
     UNKNOWN,
     CallSiteLocation,
@@ -23,12 +24,25 @@ _ALIAS_DEFINITION: Final = re.compile(r"^#([A-Za-z_][A-Za-z0-9_$.]*|[0-9]+)[ \t]
 ALIAS: Final = re.compile(r"#([A-Za-z_][A-Za-z0-9_$.-]*|[0-9]+)")
 
 
+class _Undefined(Exception):
+    """A location names another that is to be read first."""
+
+    def __init__(self, name: str, at: int) -> None:
+        self.name = name
+        self.at = at
+
+
 class LocationParser(TypeParser):
     """Reads locations."""
 
     _definitions: dict[str, int] | None = None
     """Where the locations that have a name are defined in the text."""
-    _named: dict[str, Location] | None = None
+    _defining = False
+    """Whether the location that is being read is one of these."""
+
+    def __init__(self, source: Source, context: IrContext, allow_unregistered: bool) -> None:
+        super().__init__(source, context, allow_unregistered)
+        self._named: dict[str, Location] = {}
 
     def location(self) -> Location:
         """Read `loc(…)`."""
@@ -45,7 +59,7 @@ class LocationParser(TypeParser):
     def _location(self) -> Location:
         char = self.peek()
         if char == "#":
-            return self._alias()
+            return self.location_called()
         if self.accept("unknown"):
             return UNKNOWN
         if self.accept("callsite"):
@@ -107,21 +121,44 @@ class LocationParser(TypeParser):
             self.fail("this number is too long", start)
         return int(literal)
 
-    def _alias(self) -> Location:
+    def is_location(self, name: str) -> bool:
+        """Whether a location of the text is called `name`."""
+        if self._definitions is None:
+            self._definitions = {m.group(1): m.end() for m in _ALIAS_DEFINITION.finditer(self.text)}
+        return name in self._definitions
+
+    def location_called(self) -> Location:
+        """Read `#name`: the location of that name, wherever in the text it is defined."""
         at = self.pos
         name = self.require(ALIAS, "the name of a location")
-        if self._named is None or self._definitions is None:
-            self._named = {}
-            self._definitions = {m.group(1): m.end() for m in _ALIAS_DEFINITION.finditer(self.text)}
         found = self._named.get(name)
         if found is None:
-            definition = self._definitions.get(name)
-            if definition is None:
+            if not self.is_location(name):
                 self.fail(f"no location is called '#{name}'", at)
-            back, self.pos = self.pos, definition
-            found = self._named[name] = self._nested(self.location)
-            self.pos = back
+            if self._defining:
+                raise _Undefined(name, at)
+            found = self._define_location(name)
         return found
+
+    def _define_location(self, name: str) -> Location:
+        """The location called `name`. Those that it names are read before it, so that a chain may be of any length."""
+        back, self._defining = self.pos, True
+        definitions = self._definitions or {}
+        work = {name: None}
+        try:
+            while work:
+                last = next(reversed(work))
+                self.pos = definitions[last]
+                try:
+                    self._named[last] = self.location()
+                    del work[last]
+                except _Undefined as needed:
+                    if needed.name in work:
+                        self.fail(f"the location '#{needed.name}' is a part of itself", needed.at)
+                    work[needed.name] = None
+        finally:
+            self.pos, self._defining = back, False
+        return self._named[name]
 
     def here(self, offset: int) -> Location:
         """The location of an offset in the text."""

@@ -56,6 +56,7 @@ class Parser(AttributeParser):
     ) -> None:
         super().__init__(source, context, allow_unregistered)
         self._keep_names = keep_names
+        self.location_aliases: set[str] = set()
         self._marks: list[Mark] | None = [] if keep_comments else None
         self._scope = Scope()
         self._frames: list[Frame] = []
@@ -251,10 +252,14 @@ class Parser(AttributeParser):
         if name is None:
             self.fail(f"expected the name of an alias right after '{sigil}'")
         self.expect("=", "after the name of an alias")
-        if name in (self.type_aliases if sigil == "!" else self.attribute_aliases):
+        known = self.type_aliases if sigil == "!" else self.attribute_aliases
+        if name in known or (sigil == "#" and name in self.location_aliases):
             self.fail(f"the alias '{sigil}{name}' is defined already", start)
         if sigil == "!":
             self.type_aliases[name] = self.type()
+        elif self.accept("loc"):  # found by its name wherever it stands
+            self.location_after_keyword()
+            self.location_aliases.add(name)
         else:
             self.attribute_aliases[name] = self.attribute()
 
