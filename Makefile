@@ -4,7 +4,7 @@
 #   make test-fast     the tests most likely to fail, in a minute
 #   make test-browser  the explorer in a headless Chromium, with a picture of each view in build/explorer
 #   make test-nightly  long property tests and tests marked `nightly`
-#   make test-peers    the PyTorch front end against PyTorch, which an environment of its own gets
+#   make test-peers    the front ends against PyTorch and JAX, which an environment of its own gets
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make fuzz-passes   every pass, the pipelines and the compiler, ten minutes each; goes on where it was stopped
 #   make bench         benchmarks
@@ -99,19 +99,22 @@ test-nightly: $(STAMP)
 	$(TEST_ENV) $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --hypothesis-profile=nightly -m "not browser" \
 		-o timeout=7200 $(PYTEST_ARGS)
 
-# PyTorch is large: it is installed into an environment that nothing else uses. Writes the samples of `make test` anew with SAMPLES=1.
+# PyTorch and JAX are large: they are installed into an environment that nothing else uses. SAMPLES=1 writes the samples of
+# `make test` anew.
 PEERS := .venv-peers
 PEERS_STAMP := $(PEERS)/.stamp
 
 $(PEERS_STAMP): pyproject.toml
 	@test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[onnx,test,torch]' expecttest
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[onnx,test,torch]' expecttest jax
 	@touch $@
 
 .PHONY: test-peers
 test-peers: $(PEERS_STAMP)
 	$(if $(SAMPLES),$(PEERS)/bin/python tests/frontends/torch/make_samples.py)
-	$(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/torch/with_pytorch.py $(PYTEST_ARGS)
+	$(if $(SAMPLES),$(PEERS)/bin/python tests/frontends/stablehlo/make_samples.py)
+	PYTHONPATH=tests/frontends/torch $(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/torch/with_pytorch.py $(PYTEST_ARGS)
+	PYTHONPATH=tests/frontends/stablehlo $(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/stablehlo/with_jax.py $(PYTEST_ARGS)
 
 .PHONY: fuzz
 fuzz: $(STAMP)

@@ -11,7 +11,13 @@ from support.scripts import ROOT, load
 
 @pytest.mark.parametrize(
     ("script", "page"),
-    [("operators", "onnx"), ("torch_operators", "torch"), ("axes", "axes"), ("instructions", "instructions")],
+    [
+        ("operators", "onnx"),
+        ("torch_operators", "torch"),
+        ("stablehlo_operators", "stablehlo"),
+        ("axes", "axes"),
+        ("instructions", "instructions"),
+    ],
 )
 def test_the_page_is_current(script: str, page: str) -> None:
     written = (ROOT / "docs" / "reference" / f"{page}.md").read_text(encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from tx8ir.core import Block, Operation, Value, i1, i32
+from tx8ir.core import Block, Operation, Value, f32, i1
 from tx8ir.dialects import pd
 from tx8ir.frontends.values import tensor_type
 
@@ -68,7 +68,7 @@ def reduced_truths(node: StableHloNode, x: Value, kind: str, axes: tuple[int, ..
     """Whether all or any of truth values hold, or None for another combination."""
     build = {"and": pd.min, "minimum": pd.min, "multiply": pd.min, "or": pd.max, "maximum": pd.max, "add": pd.max}
     found = build.get(kind)
-    return None if found is None else node.cast(found(node.cast(x, i32), axis=axes).out, i1)
+    return None if found is None else node.cast(found(node.cast(x, f32), axis=axes).out, i1)
 
 
 IDENTITIES: Final[dict[str, float]] = {"add": 0.0, "multiply": 1.0}

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Operation, Value, i1, i32, i64
+from tx8ir.core import Operation, Value, f32, i1, i32, i64
 from tx8ir.dialects import pd
 from tx8ir.frontends.places import strides_of
 from tx8ir.frontends.stablehlo import written
@@ -226,5 +226,5 @@ def _or_after_all(node: StableHloNode, index: Value, starts: Value, places: Plac
     lasts = node.places(np.asarray(places.lasts(), np.int64), "lasts")
     inside = pd.logical_and(pd.greater_equal(index, node.scalar(0, i64)), pd.less_equal(index, lasts))
     axis = tensor_type(index).rank - 1
-    whole = pd.equal(pd.min(pd.cast(inside, dtype=i32), axis=(axis,)), node.scalar(1, i32))
+    whole = pd.equal(pd.min(pd.cast(inside, dtype=f32), axis=(axis,)), node.scalar(1, f32))
     return pd.where(whole, starts, node.scalar(count, i64)).out
