@@ -39,8 +39,8 @@ def page() -> str:
     lines = [
         "# StableHLO operations",
         "",
-        "Operations that [what JAX lowers to](../how-to/run-a-jax-function.md) may have. Those marked with • may stand in",
-        "the body of a reducer or a comparator. `make test-peers` compares functions made of them with JAX's answers.",
+        "Operations that [what JAX lowers to](../how-to/run-a-jax-function.md) may have. Those marked with • may",
+        "stand in the body of a reducer or a comparator. `make test-peers` compares functions with JAX's answers.",
         "Written by `python docs/stablehlo_operators.py`.",
         "",
         "| operation | | what it becomes |",

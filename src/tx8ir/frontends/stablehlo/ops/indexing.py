@@ -81,7 +81,7 @@ def _starts(node: StableHloNode, numbers: Value, places: Places) -> Value:
     total: Value | Operation | None = None
     for column, axis in kept:
         place = pd.slice(numbers, axes=(len(outer),), starts=(column,), ends=(column + 1,), decrease_axis=(len(outer),))
-        scaled = place if strides[axis] == 1 else pd.scale(place, scale=float(strides[axis]))
+        scaled = place if strides[axis] == 1 else pd.multiply(place, node.scalar(strides[axis], i64))
         total = scaled if total is None else pd.add(total, scaled)
     fixed = np.zeros(outer, np.int64)
     for axis, batch in places.batches:
