@@ -76,6 +76,7 @@ def peer_takes(sample: Sample) -> bool:
     return name not in _NUMBERS_ONLY or not hasattr(sample.types[0], "shape")
 
 
+@pytest.mark.slow
 @each_op
 def test_they_go_to_the_peer_in_both_forms_and_back(op: Any) -> None:
     goes_to_the_peer_and_back(program_of(op, peer_takes), unknown=op.name in _UNKNOWN)

@@ -46,10 +46,14 @@ UNKNOWN = frozenset({"math.clampf", "math.erfc", "math.isfinite", "math.isinf", 
 
 
 @each_op
-def test_text_reads_back_and_goes_to_the_peer_and_back(op: Any) -> None:
-    program = program_of(op)
-    reads_back(program)
-    goes_to_the_peer_and_back(program, unknown=op.name in UNKNOWN)
+def test_text_reads_back(op: Any) -> None:
+    reads_back(program_of(op))
+
+
+@pytest.mark.slow
+@each_op
+def test_they_go_to_the_peer_in_both_forms_and_back(op: Any) -> None:
+    goes_to_the_peer_and_back(program_of(op), unknown=op.name in UNKNOWN)
 
 
 def test_lines_of_mlir_are_written_as_they_are() -> None:

@@ -1,4 +1,4 @@
-"""xDSL as a peer: what it makes of a text, and whether two texts are one program to it."""
+"""xDSL as a peer: what it reads and writes. Two modules of it are one program if `is_structurally_equivalent`."""
 
 from __future__ import annotations
 
@@ -35,8 +35,3 @@ def peer_text(module: Any, *, generic: bool = True) -> str:
     printer.print_op(module)
     printer.print_metadata(_context().loaded_dialects)
     return out.getvalue() + "\n"
-
-
-def same_to_peer(one: str, other: str) -> bool:
-    """Whether two texts are structurally equal programs to xDSL."""
-    return peer_module(one).is_structurally_equivalent(peer_module(other))
