@@ -94,3 +94,13 @@ def test_programs_that_go_by_numbers_run_their_regions(template: Template) -> No
         entered |= observed.entered()
     names = {"scf.for 0"} if template is rounds_by_number else {f"scf.index_switch {i}" for i in range(3)}
     assert names <= entered
+
+
+def test_programs_with_operations_that_no_pass_names_are_edited() -> None:
+    """Those of the index dialect, for one, are no operations that others take the place of."""
+    mutants = []
+    for seed in range(60):
+        program = from_template(rounds_by_number, empty_program(), random.Random(seed), Material())
+        assert program is not None
+        mutants += [mutate(program, random.Random(f"{seed}/{i}"), Material()) for i in range(3)]
+    assert sum(m is not None for m in mutants) > 60

@@ -71,8 +71,8 @@ def sampled_ops() -> tuple[str, ...]:
 @functools.cache
 def siblings(name: str) -> tuple[str, ...]:
     """The other operations with samples that take and give as many values, in place or not as this one."""
-    cls = op_classes()[name]
-    if not issubclass(cls, Op):
+    cls = op_classes().get(name)
+    if cls is None or not issubclass(cls, Op):
         return ()
     kind = _signature(cls)
     found = ((other, op_classes()[other]) for other in sampled_ops() if other != name)
