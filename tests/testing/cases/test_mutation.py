@@ -12,7 +12,7 @@ from tx8ir.core import Block, Operation, Program, VTensorType, f32
 from tx8ir.dialects import builtin, pd, scf
 from tx8ir.dialects.pd.inplace import InplaceOp
 from tx8ir.target.formats import Format
-from tx8ir.testing.cases.mutation import Material, Template, empty_program, from_template
+from tx8ir.testing.cases.mutation import Material, Template, empty_program, from_template, mutate
 from tx8ir.testing.cases.mutation.accesses import accesses
 from tx8ir.testing.cases.mutation.fitted import fitted
 from tx8ir.testing.cases.mutation.flow import calls
