@@ -20,18 +20,6 @@ from tx8ir.cli.app import app
 
 MODELS = Path(__file__).parents[1] / "data" / "models"
 
-TWICE_RELU = """
-module {
-  func.func @main(%x: !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-      attributes {arg_names = ["x"], result_names = ["out"]} {
-    %0 = "pd.relu"(%x) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    %1 = "pd.relu"(%x) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    %2 = "pd.add"(%0, %1) : (!pd.vtensor<4x64xf32>, !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    return %2 : !pd.vtensor<4x64xf32>
-  }
-}
-"""
-
 X = np.linspace(-1, 1, 256, dtype=np.float32).reshape(4, 64)
 
 Run = Callable[..., Result]
@@ -180,8 +168,8 @@ def test_print_shows_the_program_and_any_stage_of_it(run: Run, model: Path) -> N
     assert "bf16" in run("print", model, "--after", "convert-dtype", "--dtype", "bf16").stdout
 
 
-def test_opt_runs_passes_over_text(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(TWICE_RELU)
+def test_opt_runs_passes_over_text(run: Run, twice_relu: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text(twice_relu)
     result = run("opt", "a.mlir", "--passes", "canonicalize,cse,dce")
     assert result.exit_code == 0
     assert result.stdout.count('"pd.relu"') == 1
@@ -283,13 +271,13 @@ def test_an_operator_without_an_import(run: Run, tmp_path: Path) -> None:
     refused(run("run", "random.onnx"), "RandomNormalLike", "last")
 
 
-def test_an_operation_the_backend_cannot_compile(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(TWICE_RELU.replace("pd.relu", "pd.cumsum"))
+def test_an_operation_the_backend_cannot_compile(run: Run, twice_relu: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text(twice_relu.replace("pd.relu", "pd.cumsum"))
     refused(run("run", "a.mlir"), "pd.cumsum")
 
 
-def test_text_with_a_syntax_error(run: Run, tmp_path: Path) -> None:
-    (tmp_path / "a.mlir").write_text(TWICE_RELU.replace("return", "retrun"))
+def test_text_with_a_syntax_error(run: Run, twice_relu: str, tmp_path: Path) -> None:
+    (tmp_path / "a.mlir").write_text(twice_relu.replace("return", "retrun"))
     refused(run("print", "a.mlir"), "a.mlir:8:")
 
 

@@ -18,24 +18,12 @@ from tx8ir.cli.documents import DOCUMENTS, print_document
 
 REFERENCE = Path(__file__).parents[2] / "docs" / "reference"
 
-MODEL = """
-module {
-  func.func @main(%x: !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-      attributes {arg_names = ["x"], result_names = ["out"]} {
-    %0 = "pd.relu"(%x) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    %1 = "pd.relu"(%x) : (!pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    %2 = "pd.add"(%0, %1) : (!pd.vtensor<4x64xf32>, !pd.vtensor<4x64xf32>) -> !pd.vtensor<4x64xf32>
-    return %2 : !pd.vtensor<4x64xf32>
-  }
-}
-"""
-
 
 @pytest.fixture
-def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def room(twice_relu: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working directory with `model.mlir` and `x.npz`."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "model.mlir").write_text(MODEL)
+    (tmp_path / "model.mlir").write_text(twice_relu)
     np.savez(tmp_path / "x.npz", x=np.linspace(-1, 1, 256, dtype=np.float32).reshape(4, 64))
     return tmp_path
 

@@ -177,9 +177,9 @@ def constant_attribute(number: int, type: Type) -> Attribute | None:
             return None
         element = type.element
         return DenseAttr(np.full(type.shape, number != 0 if element is i1 else number, element.dtype), type)
-    if element_of(type) is not type:
-        return None
-    return BoolAttr(number != 0) if type is i1 else IntAttr(number, type)  # pyright: ignore[reportArgumentType]
+    if type is i1:
+        return BoolAttr(number != 0)
+    return IntAttr(number, type) if is_integer(type) else None
 
 
 def integer_ranges(program: Program) -> IntegerRangeAnalysis:

@@ -8,7 +8,7 @@ Spelled as in MLIR's language reference. The machine computes with none of them;
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, TypeAlias, TypeGuard, cast
 
 import numpy as np
 
@@ -308,7 +308,7 @@ def is_float(type: Type) -> bool:
     return type.is_float if isinstance(type, ScalarType) else isinstance(type, FloatType)
 
 
-def is_integer(type: Type) -> bool:
+def is_integer(type: Type) -> TypeGuard[ScalarType | IntegerType | IndexType]:
     """Whether it is an integer type, `index` and `i1` included."""
     return not type.is_float if isinstance(type, ScalarType) else isinstance(type, (IntegerType, IndexType))
 
