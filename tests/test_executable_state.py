@@ -11,28 +11,14 @@ import numpy as np
 import pytest
 
 import tx8ir
+from support.summing import ONE, summing_from
 from tx8ir.core import IrError, LoadError, WeightError, WeightStore
 from tx8ir.executable import Executable
-
-V = "!pd.vtensor<2x4xf32>"
-SUMMING = f"""
-module {{
-  func.func @main(%x: {V}) -> {V} attributes {{arg_names = ["x"], result_names = ["before"]}} {{
-    %0 = "builtin.get_parameter"() {{name = "total"}} : () -> {V}
-    %1 = "pd.add"(%0, %x) : ({V}, {V}) -> {V}
-    "builtin.set_parameter"(%1) {{name = "total"}} : ({V}) -> ()
-    return %0 : {V}
-  }}
-}}
-"""
-ONE = np.ones((2, 4), np.float32)
 
 
 @pytest.fixture
 def summing() -> Executable:
-    program = tx8ir.parse(SUMMING)
-    program.weights.add("total", 10 * ONE, is_mutable=True)
-    return tx8ir.compile(program)
+    return summing_from(10)
 
 
 def total(executable: Executable) -> float:

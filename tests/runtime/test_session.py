@@ -11,31 +11,17 @@ import numpy as np
 import pytest
 
 import tx8ir
+from support.summing import ONE, summing_from
 from tx8ir.core import IrError, WeightStore
 from tx8ir.executable import Executable
 from tx8ir.runtime import BindError, Device, DeviceMemoryError, Session, SessionClosedError
 from tx8ir.sim import SimError
 from tx8ir.target.chip import TX8
 
-V = "!pd.vtensor<2x4xf32>"
-SUMMING = f"""
-module {{
-  func.func @main(%x: {V}) -> {V} attributes {{arg_names = ["x"], result_names = ["before"]}} {{
-    %0 = "builtin.get_parameter"() {{name = "total"}} : () -> {V}
-    %1 = "pd.add"(%0, %x) : ({V}, {V}) -> {V}
-    "builtin.set_parameter"(%1) {{name = "total"}} : ({V}) -> ()
-    return %0 : {V}
-  }}
-}}
-"""
-ONE = np.ones((2, 4), np.float32)
-
 
 @pytest.fixture(scope="module")
 def summing() -> Executable:
-    program = tx8ir.parse(SUMMING)
-    program.weights.add("total", np.zeros((2, 4), np.float32), is_mutable=True)
-    return tx8ir.compile(program)
+    return summing_from(0)
 
 
 def first(outputs: dict[str, np.ndarray]) -> float:
