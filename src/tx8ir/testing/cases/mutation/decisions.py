@@ -62,7 +62,7 @@ def asked_again(draft: Draft) -> Sequence[Value]:
     def act(share: float) -> list[Value]:
         """Perhaps writes what is compared, or something else."""
         if draft.perhaps(share):
-            draft.write(seen if is_stored and draft.perhaps() else other, x)
+            draft.effect(seen if is_stored and draft.perhaps() else other, x)
         return []
 
     def again() -> Sequence[Value]:
@@ -123,7 +123,7 @@ def decision_passed_on(draft: Draft) -> Sequence[Value]:
     if draft.perhaps():
         known.insert(0, draft.op(known[0], y))
     if stored is not None and draft.perhaps(0.7):
-        draft.write(stored, known[0])
+        draft.effect(stored, known[0])
     decided = there.args[0]
     if draft.perhaps(0.15):
         with draft.at(there):

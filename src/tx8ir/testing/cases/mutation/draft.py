@@ -11,6 +11,7 @@ import numpy as np
 from tx8ir.core import (
     Block,
     Builder,
+    DenseAttr,
     FunctionType,
     Op,
     Operation,
@@ -280,7 +281,11 @@ class Draft:
             return builtin.get_parameter(parameter=name, out=self.program.weights[name].type.to_vtensor()).out
 
     def store(self, name: str, value: Value) -> None:
+        """A value becomes the contents of a variable, or what the variable held in the beginning does again."""
         with self.at(self.block):
+            if self.perhaps(0.12):
+                held = self.program.weights[name]
+                value = builtin.ConstantOp(value=DenseAttr(np.array(held.numpy()), held.type.to_vtensor())).out
             builtin.set_parameter(value, parameter=name)
 
     def write(self, storage: Value, value: Value | None = None) -> Value | None:
@@ -301,3 +306,37 @@ class Draft:
             if how == 4:
                 return pd.scale_(storage, scale=2.0, bias=1.0).out
             return pd.fill_(storage, value=self.rng.choice((0.0, 1.0, 2.0, 5.0))).out
+
+    def effect(self, storage: Value, value: Value) -> None:
+        """A write to storage, plainly or where a pass has to look for it: by another name, in a region, in a call."""
+        how = self.rng.choice(("plain",) * 4 + ("view", "branch", "loop", "call", "call"))
+        if how == "plain":
+            self.write(storage, value)
+        elif how == "view":
+            type_ = storage.type
+            assert isinstance(type_, TensorType)
+            with self.at(self.block):
+                other = pd.reshape(storage, shape=type_.shape).out
+            self.write(other, value)
+        elif how == "branch":
+
+            def write() -> Sequence[Value]:
+                self.write(storage, value)
+                return []
+
+            self.choice(self.condition(), write, None, [])
+        elif how == "loop":
+
+            def after(args: Sequence[Value]) -> Sequence[Value]:
+                self.write(storage, value)
+                return [self.one_more(args[0])]
+
+            rounds = self.rng.choice((0, 1, 2))
+            self.loop([self.number(0)], lambda args: (self.is_below(args[0], rounds), args), after)
+        else:
+
+            def body(args: Sequence[Value]) -> Sequence[Value]:
+                self.write(*args)
+                return [args[1]] if self.perhaps(0.3) else []
+
+            self.call(self.function([storage.type, value.type], body), [storage, value])

@@ -34,7 +34,10 @@ _COUNTER = VTensorType((), i32)
 
 
 def equal_or_nearly_equal_sides(draft: Draft) -> Sequence[Value]:
-    """A branch whose sides are the same, differ in an attribute, an operand or what they yield, or one is empty."""
+    """A branch whose sides are the same, differ in an attribute, an operand or what they yield, or one is empty.
+
+    Sides may write, too: both or one, in the same way or not, and what they give may be nothing of their own.
+    """
     compares = draft.perhaps()
     if compares and draft.perhaps():
         draft.type = draft.type.with_shape(draft.rng.choice(((), (1,))))
@@ -44,29 +47,53 @@ def equal_or_nearly_equal_sides(draft: Draft) -> Sequence[Value]:
         y = x if draft.perhaps(0.2) else draft.number(value, _of(x), _shape(x))
     condition = _comparison(draft, x, y) if compares else draft.condition()
     third = draft.input() if draft.perhaps() else y
+    stored = [draft.input(draft.type.to_tensor()) for _ in range(draft.rng.choice((0, 0, 1, 1, 2)))]
+    name = draft.variable(mutable=True) if draft.perhaps(0.3) else None
     written: list[Operation] = []
     given: list[Value] = []
+
+    def act(made: list[Value]) -> None:
+        if name is not None and draft.perhaps():
+            draft.store(name, draft.rng.choice((x, y, made[-1])))
+        if stored and draft.perhaps():
+            draft.effect(draft.rng.choice(stored), made[-1])
+        if stored and draft.perhaps(0.3):
+            with draft.at(draft.block):
+                made.append(builtin.to_vtensor(draft.rng.choice(stored)).out)
 
     def first() -> Sequence[Value]:
         block = draft.block
         made = [draft.rng.choice((x, y))]
         for _ in range(draft.rng.choice((0, 1, 1, 1, 2))):
+            act(made)
             made.append(draft.op(made[-1], y))
+        act(made)
         written.extend(block)
-        given.extend([made[-1], draft.rng.choice(made)] if draft.perhaps(0.2) else made[-1:])
+        if draft.perhaps(0.2):
+            given.extend(draft.rng.choice(((x,), (x, y), (y,), ())))
+        else:
+            given.extend([made[-1], draft.rng.choice(made)] if draft.perhaps(0.2) else made[-1:])
         return given
 
     def again() -> Sequence[Value]:
-        mapping = {v: v for v in (x, y, third)} | ({y: third} if draft.perhaps(0.3) else {})
+        mapping = {v: v for v in (x, y, third, *stored)} | ({y: third} if draft.perhaps(0.3) else {})
         draft.again(written, mapping, exactly=draft.perhaps(0.3))
+        if stored and draft.perhaps(0.3):
+            draft.effect(draft.rng.choice(stored), x)
         return [mapping.get(v, v) for v in given]
 
     def other() -> Sequence[Value]:
-        return [draft.op(x, y) if draft.perhaps() else draft.rng.choice((x, y)) for _ in given]
+        act([x])
+        is_same = all(v in (x, y) for v in given) and draft.perhaps()
+        return [v if is_same else draft.op(x, y) if draft.perhaps() else draft.rng.choice((x, y)) for v in given]
 
     how = again if draft.perhaps(0.6) else other
     made = draft.choice(condition, first, how, None)
-    return [*made, x] if draft.perhaps(0.2) else made
+    with draft.at(draft.block):
+        made += [builtin.to_vtensor(v).out for v in stored]
+    if name is not None:
+        made.append(draft.read(name))
+    return [*made, x] if draft.perhaps(0.2) or not made else made
 
 
 def _comparison(draft: Draft, x: Value, y: Value) -> Value:
@@ -105,7 +132,8 @@ def nested(draft: Draft) -> Sequence[Value]:
 def counted_loop(draft: Draft) -> Sequence[Value]:
     """A loop of a known number of rounds: start, step and end are constants, and the step need not divide the way.
 
-    A counter of floating-point numbers may take steps that are rounded.
+    A counter of floating-point numbers may take steps that are rounded. Storage that a round writes may be read by the
+    test, and after the write.
     """
     rng = draft.rng
     x = draft.input()
@@ -124,6 +152,8 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
     stride = draft.number(step, element) if outside else None
     early = draft.perhaps(0.15)
     stores = draft.variable(mutable=True) if draft.perhaps(0.2) else None
+    stored = draft.input(draft.type.to_tensor()) if draft.perhaps(0.2) else None
+    test_reads, round_reads = draft.perhaps(0.3), draft.perhaps(0.3)
     forward = rng.choice(("same",) * 5 + ("exchanged", "computed", "dropped"))
     body = rng.choice(
         (
@@ -149,6 +179,9 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
             if early:
                 more = pd.logical_and(more, draft.condition()).out
         count, a, b = args
+        if stored is not None and test_reads:
+            with draft.at(draft.block):
+                a = builtin.to_vtensor(stored).out
         if forward == "exchanged":
             return more, [count, b, a]
         if forward == "computed":
@@ -183,31 +216,53 @@ def counted_loop(draft: Draft) -> Sequence[Value]:
             following = [draft.op(x, y), a]
         if stores:
             draft.store(stores, following[0])
+        if stored is not None:
+            draft.effect(stored, rng.choice((following[0], a, y)))
+            if round_reads:
+                with draft.at(draft.block):
+                    following = [draft.op(following[0], builtin.to_vtensor(stored).out), following[1]]
         with draft.at(draft.block):
             one = pd.add(count, draft.number(step, element) if stride is None else stride).out
         return [one, *following]
 
     results = draft.loop([draft.number(start, element), x, y], before, after)
     kept = [results[1:], results, results[1:2], results[2:]][rng.randrange(4)]
+    if stored is not None:
+        with draft.at(draft.block):
+            kept = [*kept, builtin.to_vtensor(stored).out]
     return [*kept, draft.read(stores)] if stores else kept
 
 
 def idle_or_odd_loop(draft: Draft) -> Sequence[Value]:
-    """A loop whose condition is a constant or an input, that ends after one round at most; `before` may compute."""
+    """A loop whose condition is a constant or an input, that ends after one round at most; `before` may compute.
+
+    The test and the round may write, too.
+    """
     x, y = draft.input(), draft.input()
     how = draft.rng.randrange(3)
     more = draft.condition()
     computes, changes = draft.perhaps(0.6), draft.perhaps(0.7)
+    stored = draft.input(draft.type.to_tensor()) if draft.perhaps(0.35) else None
+
+    def act(value: Value) -> None:
+        if stored is not None and draft.perhaps(0.6):
+            draft.effect(stored, value)
 
     def before(args: Sequence[Value]) -> tuple[Value, Sequence[Value]]:
+        act(args[0])
         values = [draft.op(args[0], args[1]), args[1]] if computes else [args[1], args[0]] if how == 1 else args
         return (draft.number(0, i1) if how else args[2]), [*values[:2], *args[2:]]
 
     def after(args: Sequence[Value]) -> Sequence[Value]:
+        act(args[1])
         first = draft.op(args[0], args[1]) if changes else args[0]
         return [first, args[1], *([] if how else [draft.number(0, i1)])]
 
-    return draft.loop([x, y, *([] if how else [more])], before, after)[:2]
+    results = draft.loop([x, y, *([] if how else [more])], before, after)[:2]
+    if stored is not None:
+        with draft.at(draft.block):
+            results.append(builtin.to_vtensor(stored).out)
+    return results
 
 
 # --- blocks ----------------------------------------------------------------------------------------------------------
@@ -421,6 +476,29 @@ def calls(draft: Draft) -> Sequence[Value]:
         results += draft.call(caller, [x, y, condition])
     used = results if draft.perhaps(0.6) else results[1:]
     return [*used, draft.read(name)] if draft.perhaps(0.8) else used or [x]
+
+
+def calls_of_results(draft: Draft) -> Sequence[Value]:
+    """A function of one or two values, a chain of operations, that is given what it gives; something may be between."""
+    rng = draft.rng
+    x, y = draft.input(), draft.input()
+    count = rng.choice((1, 1, 2))
+
+    def body(args: Sequence[Value]) -> Sequence[Value]:
+        made = args[0]
+        for _ in range(rng.choice((1, 1, 2, 2, 3))):
+            number = draft.number(rng.choice((*draft.material.numbers, 1.5)), _of(x), _shape(x))
+            made = draft.op(made, rng.choice((args[-1], number, number)))
+        return [made]
+
+    called = draft.function([x.type] * count, body)
+    other = draft.again_as_function(called) if draft.perhaps(0.3) else called
+    first = draft.call(called, [x, y][:count])
+    between = [draft.op(*first, y)] if draft.perhaps(0.25) else first
+    results = draft.call(other, [*between, y][:count])
+    if draft.perhaps(0.3):
+        results += first
+    return [*results, *draft.call(called, results[:1] * count)] if draft.perhaps(0.3) else results
 
 
 def calls_in_a_loop(draft: Draft) -> Sequence[Value]:

@@ -40,6 +40,7 @@ from .values import (
     is_tensor,
     number,
     numbers,
+    numbers_again,
     operations,
     stretched,
     values_before,
@@ -286,6 +287,9 @@ def _source(program: Program, op: Operation, type_: RankedTensor, rng: random.Ra
     how = rng.randrange(3)
     if how and type_.is_static and not isinstance(type_, TensorType):
         if how == 1:
+            again = numbers_again(program, op, type_, rng) if rng.random() < 0.25 else None
+            if again is not None:
+                return again
             return (
                 number(op, type_, rng.choice(material.numbers), rng) if rng.random() < 0.5 else numbers(op, type_, rng)
             )

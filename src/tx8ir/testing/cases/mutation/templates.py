@@ -44,6 +44,7 @@ _TEMPLATES: Final[tuple[tuple[Template, frozenset[str]], ...]] = (
     (flow.chain_of_blocks, frozenset({"cf.br"})),
     (flow.loop_of_blocks, frozenset({"cf.br", "cf.cond_br"})),
     (flow.calls, frozenset({"func.call", "func.func"})),
+    (flow.calls_of_results, frozenset({"func.call"})),
     (flow.calls_in_a_loop, frozenset({"func.call"})),
     (constant_expressions, frozenset({"builtin.constant", "pd.full"})),
     (accesses, frozenset({"scf.if", "scf.while", "func.call"})),

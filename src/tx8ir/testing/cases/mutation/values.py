@@ -165,6 +165,19 @@ def numbers(at: Operation, type_: RankedTensor, rng: random.Random) -> Value:
         return builtin.ConstantOp(value=DenseAttr(data, type_.to_vtensor())).out
 
 
+def numbers_again(program: Program, at: Operation, type_: RankedTensor, rng: random.Random) -> Value | None:
+    """A constant, before an operation, of what a variable or another constant of that type holds; None without any."""
+    wanted = type_.to_vtensor()
+    held = [v.numpy() for v in program.weights.values() if v.type.to_vtensor() is wanted]
+    if not held:
+        constants = (op for op in program.module.walk() if isinstance(op, builtin.ConstantOp))
+        held = [op.value.value for op in constants if op.out.type is wanted]
+    if not held:
+        return None
+    with Builder.before(at):
+        return builtin.ConstantOp(value=DenseAttr(np.array(rng.choice(held)), wanted)).out
+
+
 def numbers_in(program: Program, at: Operation, type_: RankedTensor, domain: Domain, rng: random.Random) -> Value:
     """A constant of numbers that belong to a domain, before an operation."""
     shape = tuple(2 if extent < 0 else extent for extent in type_.shape)
