@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, Final
 
 from numpy.typing import NDArray
@@ -14,14 +14,12 @@ from tx8ir.core import (
     ArrayAttr,
     Block,
     Builder,
-    Compute,
     DictAttr,
     FunctionType,
     IrError,
     NamedLocation,
     Operation,
     Program,
-    Pure,
     RankedTensor,
     StrAttr,
     SymbolRefAttr,
@@ -34,8 +32,8 @@ from tx8ir.core.attrs.lexer import TextLocation
 from tx8ir.core.location import CallSiteLocation, FileLocation, FusedLocation, Location
 from tx8ir.dialects import builtin, func
 from tx8ir.frontends.errors import MissingOperator
+from tx8ir.frontends.known import KnownValues
 from tx8ir.frontends.values import tensor_type
-from tx8ir.interpreter import evaluate_operation
 
 from . import control
 from .errors import StableHloImportError
@@ -47,8 +45,6 @@ DEEPEST: Final = 64
 """Calls and regions may be nested so deep."""
 MOST: Final = 1 << 22
 """Operations that a module may have once its private functions are inlined."""
-KNOWN: Final = 4096
-"""Elements of the largest tensor that is computed on import."""
 
 
 def import_module(module: Operation, file: str, dimensions: Mapping[str, int] | None) -> Program:
@@ -76,7 +72,7 @@ class ModuleImporter:
         self._dimensions = dict(dimensions)
         self._program = Program.empty()
         self._values: dict[Value, Value] = {}
-        self._known: dict[Value, NDArray[Any] | None] = {}
+        self._known = KnownValues()
         self._functions: dict[str, func.FuncOp] = {}
         self._open: list[str] = []
         self._depth = 0
@@ -142,26 +138,7 @@ class ModuleImporter:
 
     def known(self, value: Value) -> NDArray[Any] | None:
         """The elements of a small tensor of the program that do not depend on inputs, or None."""
-        work = [value]
-        while work:
-            at = work[-1]
-            op = at.defining_op
-            if at in self._known or op is None or not _can_be_known(op):
-                self._known.setdefault(at, None)
-                work.pop()
-                continue
-            pending = [operand for operand in op.operands if operand not in self._known]
-            if pending:
-                work += pending
-                continue
-            arrays = [array for operand in op.operands if (array := self._known[operand]) is not None]
-            found: Sequence[NDArray[Any] | None] = [None] * len(op.results)
-            if len(arrays) == len(op.operands):
-                with suppress(IrError):  # what fails whenever it runs is reported when it does
-                    found = evaluate_operation(op, arrays)
-            self._known.update(zip(op.results, found, strict=True))
-            work.pop()
-        return self._known[value]
+        return self._known.find(value)
 
     # --- the program -------------------------------------------------------------------------------------------------
 
@@ -327,16 +304,6 @@ class ModuleImporter:
         found = tensor_type(value)
         if found.element is not declared.element or not (self.is_lifted or _fits(found.shape, declared.shape)):
             raise self.error(f"a result is declared as {declared}; it comes to {found}", op)
-
-
-def _can_be_known(op: Operation) -> bool:
-    """Whether an operation may be computed on import."""
-    types = [value.type for value in (*op.operands, *op.results)]
-    return (
-        op.has_trait(Pure)
-        and op.interface(Compute) is not None
-        and all(isinstance(t, RankedTensor) and t.is_static and t.num_elements <= KNOWN for t in types)
-    )
 
 
 def _values(converted: Converted) -> list[Value]:
