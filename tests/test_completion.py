@@ -23,6 +23,7 @@ MODULES = (
     *(f"tx8ir.dialects.{name}" for name in ("builtin", "cf", "func", "pd", "scf", "tx8", "tx8be")),
     *(f"tx8ir.{name}" for name in dir(tx8ir) if isinstance(getattr(tx8ir, name), ModuleType)),
     "tx8ir.frontends.onnx",
+    "tx8ir.frontends.paddle",
     "tx8ir.frontends.torch",
     "tx8ir.rewriting.declarative",
 )

@@ -15,6 +15,7 @@ from support.scripts import ROOT, load
         ("operators", "onnx"),
         ("torch_operators", "torch"),
         ("stablehlo_operators", "stablehlo"),
+        ("paddle_operators", "paddle"),
         ("axes", "axes"),
         ("instructions", "instructions"),
     ],

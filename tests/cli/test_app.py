@@ -246,7 +246,8 @@ def test_pickled_inputs_are_not_unpickled(run: Run, model: Path, tmp_path: Path)
 def test_a_model_that_is_not_there(run: Run, arguments: tuple[str, ...]) -> None:
     refused(
         run(*arguments),
-        f"{arguments[1]}: expected a model of ONNX, PyTorch or JAX, IR text or a saved program, found nothing there",
+        f"{arguments[1]}: expected a model of ONNX, PyTorch, Paddle or JAX, IR text or a saved program, "
+        "found nothing there",
     )
 
 

@@ -292,7 +292,8 @@ def test_an_invalid_program_passes_without_verification(opt: Opt) -> None:
         (["a.mlir", "-o", "no/such/folder.mlir"], "No such file or directory"),
         (
             ["missing.onnx"],
-            "missing.onnx: expected a model of ONNX, PyTorch or JAX, IR text or a saved program, found nothing there",
+            "missing.onnx: expected a model of ONNX, PyTorch, Paddle or JAX, IR text or a saved program, "
+            "found nothing there",
         ),
         (["b.onnx", "--split-input-file"], "--split-input-file is for IR text; b.onnx is none"),
     ],

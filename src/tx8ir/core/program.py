@@ -35,7 +35,7 @@ ONE_FILE: Final = ".safetensors"
 """How the name of a file ends that holds a graph and its weights."""
 _GRAPH_KEY: Final = "tx8ir.graph"
 """Where in the metadata of such a file the text of the graph is."""
-_PATH: Final = re.compile(r"[\w.~/\\:-]*\.(mlir|txt|onnx|pt2)")
+_PATH: Final = re.compile(r"[\w.~/\\:-]*\.(mlir|txt|onnx|pt2|json)")
 """What stands for a file where a text is expected: nothing that it could be in a text."""
 
 

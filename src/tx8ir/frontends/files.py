@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 from tx8ir.core import MissingFileError, Program, parse
-from tx8ir.core.program import ONE_FILE, read_text
+from tx8ir.core.program import GRAPH_FILE, ONE_FILE, read_text
 
 TEXT_SUFFIXES: Final = (".mlir", ".txt")
 TORCH_SUFFIX: Final = ".pt2"
+PADDLE_SUFFIXES: Final = (".json", ".pdiparams")
 _MARKS: Final = re.compile(r'(?:^|[\s"=])(?:stablehlo|chlo|sdy)\.\w+|\bmhlo\.num_(?:partitions|replicas)\b')
 
 
@@ -27,7 +28,8 @@ def is_stablehlo(text: str) -> bool:
 
 def load(path: str | os.PathLike[str]) -> Program:
     """The program in `path`: a folder or a file (.safetensors) that `Program.save` wrote, IR text (.mlir, .txt), a
-    module of StableHLO (the same), an exported program of PyTorch (.pt2), or else an ONNX model.
+    module of StableHLO (the same), an exported program of PyTorch (.pt2), a program of Paddle (.json or .pdiparams, or
+    a folder that holds both), or else an ONNX model.
 
     Raises:
         IrError: `MissingFileError` when there is nothing, `LoadError` when the file cannot be read at all, others when
@@ -36,9 +38,15 @@ def load(path: str | os.PathLike[str]) -> Program:
     """
     path = Path(path)
     if path.is_dir():
-        return Program.load(path)
+        if (path / GRAPH_FILE).exists() or not any(path.glob(f"*{PADDLE_SUFFIXES[0]}")):
+            return Program.load(path)
+        from . import paddle
+
+        return paddle.load(path)
     if not path.exists():
-        raise MissingFileError(path, "a model of ONNX, PyTorch or JAX, IR text or a saved program", "nothing there")
+        raise MissingFileError(
+            path, "a model of ONNX, PyTorch, Paddle or JAX, IR text or a saved program", "nothing there"
+        )
     if is_text(path):
         text = read_text(path)
         if not is_stablehlo(text):
@@ -52,6 +60,10 @@ def load(path: str | os.PathLike[str]) -> Program:
         from . import torch
 
         return torch.load(path)
+    if path.suffix in PADDLE_SUFFIXES:
+        from . import paddle
+
+        return paddle.load(path.with_suffix(PADDLE_SUFFIXES[0]))
     from . import onnx  # here, because texts need no extra
 
     return onnx.load(path)

@@ -1,0 +1,50 @@
+"""Programs of Paddle on the chip: compiled, simulated, compared with its answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tx8ir
+from tx8ir.frontends.paddle import load
+from tx8ir.passes import PassError
+
+FOLDER = Path(__file__).parents[2] / "data" / "paddle"
+REFUSED = {
+    "indexing": "pd.scatter",
+    "loop": "scf.while",
+    "reductions": "pd.topk",
+}
+"""Samples that the compiler refuses, and what it says."""
+QUICK = ("choice", "dynamic", "in_place", "mlp", "rounds")
+LONG = sorted({path.stem for path in FOLDER.glob("*.json")} - set(QUICK) - set(REFUSED))
+
+
+def run(name: str) -> None:
+    with np.load(FOLDER / f"{name}.npz") as data:
+        inputs, results = ([data[key] for key in data if key.startswith(start)] for start in ("in_", "out_"))
+    program = load(FOLDER / name, dimensions={"x[0]": len(inputs[0])} if name == "dynamic" else None)
+    executable = tx8ir.compile(program)
+    found = executable.run(dict(zip(program.inputs, inputs, strict=True)))
+    for mine, theirs in zip(found.values(), results, strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", QUICK)
+def test_samples_are_right_on_the_chip(name: str) -> None:
+    run(name)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", LONG)
+def test_other_samples_are_right_on_the_chip(name: str) -> None:
+    run(name)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_the_chip_cannot_is_refused_by_name(name: str) -> None:
+    with pytest.raises(PassError, match=REFUSED[name]):
+        tx8ir.compile(load(FOLDER / name))
