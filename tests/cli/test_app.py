@@ -71,6 +71,13 @@ def test_the_bundled_models_pass_their_check(run: Run, name: str, dtype: str) ->
         assert any(reference in line for line in checks)
 
 
+def test_run_takes_what_jax_lowers_to(run: Run) -> None:
+    sample = MODELS.parent / "stablehlo" / "mlp"
+    result = run("run", sample.with_suffix(".mlir"), "--inputs", sample.with_suffix(".npz"), "--check")
+    assert result.exit_code == 0
+    assert "mlp.npz out (float32)" in result.stdout
+
+
 def test_run_shows_the_outputs_the_cost_and_with_verbose_every_stage(run: Run, model: Path) -> None:
     data = save_data(model.with_suffix(".npz"), x=X)
     brief, verbose = run("run", model, "--inputs", data), run("run", model, "--inputs", data, "--verbose")

@@ -319,6 +319,25 @@ def test_unknown_dialects_are_kept_on_request(opt: Opt) -> None:
     assert '"foo.make"() <{size = 3 : si32}> : () -> !foo.thing<vector<2xf32>>' in kept.stdout
 
 
+STABLEHLO = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.exponential %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+"""
+
+
+def test_stablehlo_is_imported_unless_it_is_to_be_kept(opt: Opt, tmp_path: Path) -> None:
+    path = tmp_path / "model.mlir"
+    path.write_text(STABLEHLO)
+    for file, stdin in ((str(path), ""), ("-", STABLEHLO)):
+        assert '"pd.exp"' in opt(file, stdin=stdin).stdout
+    wrong = opt("-", stdin=STABLEHLO.replace("exponential", "fft"))
+    assert (wrong.exit_code, "<stdin>:2:" in wrong.stderr) == (2, True)
+    generic = '"stablehlo.exponential"(%0) : (tensor<4xf32>) -> tensor<4xf32>\n'
+    kept = opt("-", "--allow-unregistered-dialect", stdin=f'%0 = "foo.x"() : () -> tensor<4xf32>\n%1 = {generic}')
+    assert '"stablehlo.exponential"' in kept.stdout
+
+
 def test_the_generic_form_has_no_types_of_ours(opt: Opt) -> None:
     text = opt("a.mlir", "--mlir-print-op-generic").stdout
     assert '"func.func"() <{function_type = (tensor<4xf32>) -> tensor<4xf32>, sym_name = "main"}> ({' in text

@@ -1,11 +1,12 @@
 """Writes tests/data/stablehlo: what JAX lowers small functions to, and what it answers. Needs JAX (`make test-peers`).
 
-Each sample is NAME.mlir beside NAME.npz, whose arrays are `in_0`, … (the arguments) and `out_0`, … (the results). Types
+Each sample is NAME.mlir beside NAME.npz, whose arrays are `in_NAME` (the arguments) and `out_0`, … (the results). Types
 that NumPy has no name for are stored as f32.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import re
@@ -24,6 +25,8 @@ from jax import export, lax, nn
 from jax.sharding import Mesh, PartitionSpec
 
 FOLDER = Path(__file__).parents[2] / "data" / "stablehlo"
+LOCATED = {"mlp"}
+"""Samples that say the names of arguments and the lines of this file."""
 RNG = np.random.default_rng(0)
 Sample = tuple[Callable[..., Any], tuple[Any, ...]]
 
@@ -339,7 +342,7 @@ def text_of(function: Callable[..., Any], arguments: tuple[Any, ...], name: str)
         return export.export(jax.jit(function))(shape, arguments[1]).mlir_module()
     if name == "linear_algebra":  # for a CPU it would call LAPACK
         return export.export(jax.jit(function), platforms=["tpu"])(*arguments).mlir_module()
-    return jax.jit(function).lower(*arguments).as_text(debug_info=name == "mlp")
+    return jax.jit(function).lower(*arguments).as_text(debug_info=name in LOCATED)
 
 
 def array_of(x: Any) -> np.ndarray:
@@ -355,7 +358,9 @@ def write(name: str, function: Callable[..., Any], arguments: tuple[Any, ...], f
     text = re.sub(rf"{root}/|{re.escape(str(Path(jax.__file__).parents[1]))}/", "", text)
     (folder / f"{name}.mlir").write_text(text, encoding="utf-8")
     found = jax.tree.leaves(jax.jit(function)(*arguments))
-    arrays = {f"in_{index}": array_of(x) for index, x in enumerate(arguments)}
+    located = name in LOCATED
+    names = list(inspect.signature(function).parameters) if located else [f"arg{i}" for i in range(len(arguments))]
+    arrays = {f"in_{key}": array_of(x) for key, x in zip(names, arguments, strict=True)}
     arrays |= {f"out_{index}": array_of(x) for index, x in enumerate(found)}
     np.savez(folder / f"{name}.npz", **arrays)
 

@@ -190,3 +190,18 @@ def test_custom_calls_go_through_the_hook():
         del _CONVERTERS["@twice"]
     with pytest.raises(ValueError, match="is not an operator"):
         register_operator("twice")
+
+
+def test_tensors_without_elements_are_made_as_they_are():
+    text = module(
+        """    %0 = stablehlo.slice %x [1:1:2, 0:3] : (tensor<4x3xf32>) -> tensor<0x3xf32>
+    %1 = stablehlo.reshape %0 : (tensor<0x3xf32>) -> tensor<3x0xf32>
+    %2 = stablehlo.constant dense<2.5> : tensor<f32>
+    %3 = stablehlo.reduce(%1 init: %2) applies stablehlo.add across dimensions = [1]
+      : (tensor<3x0xf32>, tensor<f32>) -> tensor<3xf32>
+    return %3 : tensor<3xf32>""",
+        "%x: tensor<4x3xf32>",
+        "tensor<3xf32>",
+    )
+    (found,) = evaluate(stablehlo.load(text), {"arg0": np.ones((4, 3), "f")}).values()
+    assert found.tolist() == [2.5, 2.5, 2.5]

@@ -19,7 +19,7 @@ ALONE = [name for name in NAMES if name != "devices"]
 def arrays(name, prefix):
     """The arrays of a sample whose names start so, in order."""
     with np.load(FOLDER / f"{name}.npz") as data:
-        return [data[f"{prefix}{index}"] for index in range(sum(key.startswith(prefix) for key in data))]
+        return [data[key] for key in data if key.startswith(prefix)]
 
 
 def check(found, expected):

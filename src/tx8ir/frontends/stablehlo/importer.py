@@ -30,7 +30,7 @@ from tx8ir.core import (
 )
 from tx8ir.core.attrs.lexer import TextLocation
 from tx8ir.core.location import CallSiteLocation, FileLocation, FusedLocation, Location
-from tx8ir.dialects import builtin, func
+from tx8ir.dialects import builtin, func, pd
 from tx8ir.frontends.errors import MissingOperator
 from tx8ir.frontends.known import KnownValues
 from tx8ir.frontends.values import tensor_type
@@ -298,6 +298,8 @@ class ModuleImporter:
             raise node.error(
                 "stands in a body that works on single elements, where only elementwise ones are supported"
             )
+        if not self.is_lifted and node.results and all(0 in type_.shape and type_.is_static for type_ in node.results):
+            return [pd.full(shape=type_.shape, value=0.0, dtype=type_.element).out for type_ in node.results]
         return found.function(node)
 
     def _check(self, value: Value, declared: VTensorType, op: Operation) -> None:

@@ -56,13 +56,13 @@ def _by_halves(
     count = 1
     for axis in axes:
         count *= shape[axis]
+    spread = [pd.expand(first, shape=rest).out if rest else first for first in firsts]
+    if not count:
+        return spread
     lines: list[Value] = []
     for value in inputs:
         moved = pd.transpose(value, perm=(*axes, *kept)) if len(shape) > 1 else value
         lines.append(pd.reshape(moved, shape=(count, *rest)).out)
-    spread = [pd.expand(first, shape=rest).out if rest else first for first in firsts]
-    if not count:
-        return spread
     while count > 1:
         half = count // 2
         left, right, odd = (
