@@ -35,7 +35,7 @@ from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 
 Dtype = Literal["f32", "bf16", "f16"]
 GraphPasses = Literal["full", "required"]
-Grouping = Literal["fused", "single"]
+Grouping = Literal["fused", "single", "patterns", "optimal"]
 Loops = Literal["large", "all", "none"]
 OnOff = Literal["on", "off"]
 
@@ -58,7 +58,10 @@ class CompileOptions:
     opt_graph: "full" runs every pass of `transforms.preparation`; "required" only those that bring programs into a form
         the backend takes.
     opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
-        SPM; "single" leaves one operation per group.
+        SPM; "single" leaves one operation per group. "patterns" and "optimal" make loop nests of all groups
+        (`group-partition`): by the patterns of a file, or those of all connected ones that take the fewest cycles,
+        which makes the fastest programs and takes seconds longer.
+    opt_patterns: the path of a file with patterns of groups; "" is the file of the package.
     opt_loops: which groups become loop nests (`schedule-groups`): "large" ones and those that have no tiling, or "all",
         which makes faster programs and takes seconds longer. "none": all are time steps of a tiling, one after the
         other; not every group has one.
@@ -68,7 +71,10 @@ class CompileOptions:
 
     dtype: Dtype | None = attrs.field(default=None, converter=_dtype)
     opt_graph: GraphPasses = attrs.field(default="full", validator=attrs.validators.in_(("full", "required")))
-    opt_group: Grouping = attrs.field(default="fused", validator=attrs.validators.in_(("fused", "single")))
+    opt_group: Grouping = attrs.field(
+        default="fused", validator=attrs.validators.in_(("fused", "single", "patterns", "optimal"))
+    )
+    opt_patterns: str = ""
     opt_loops: Loops = attrs.field(default="large", validator=attrs.validators.in_(("large", "all", "none")))
     opt_ddr: OnOff = attrs.field(default="on", validator=attrs.validators.in_(("on", "off")))
 
@@ -96,6 +102,7 @@ STAGES: Final = (
     "group-load-store",
     "group-mapping",
     "group-fuse",
+    "group-partition",
     "group-barriers",
     "schedule-groups",
     "shard-and-split",
@@ -119,8 +126,13 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
     left_out: set[str] = set()
     if options.opt_graph == "required":
         left_out |= set(PREPARATION) - REQUIRED
-    if options.opt_group == "single":
+    parted = options.opt_group in ("patterns", "optimal")
+    if parted and options.opt_loops == "none":
+        raise IrError(f'opt_group="{options.opt_group}" makes groups for loop nests, and opt_loops is "none"')
+    if options.opt_group != "fused":
         left_out.add("group-fuse")
+    if not parted:
+        left_out.add("group-partition")
     if options.opt_loops == "none":
         left_out.add("schedule-groups")
     stages = [stage for stage in stages if stage not in left_out]
@@ -132,7 +144,11 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
             taken.append("reuse=false")
         if name == "group-fuse" and options.opt_loops != "large":
             taken.append(f"loops={options.opt_loops}")
-        if name == "schedule-groups" and options.opt_loops == "all":
+        if name == "group-partition":
+            taken.append(f"by={options.opt_group}")
+            if options.opt_patterns:
+                taken.append(f'file="{options.opt_patterns}"')
+        if name == "schedule-groups" and (parted or options.opt_loops == "all"):
             taken.append("every=true")
         if options.dtype is not None and kind is not None and "dtype" in attrs.fields_dict(kind):
             taken.append(f"dtype={options.dtype}")

@@ -149,8 +149,8 @@ def test_options_of_the_compiler(run: Run, model: Path) -> None:
     result = run("run", model, "--time-only", "--opt", "ddr=perhaps")
     assert result.exit_code == 2
     assert (
-        "--opt ddr=perhaps: expected one of graph=full|required, group=fused|single, loops=large|all|none, ddr=on|off"
-        in result.stderr
+        "--opt ddr=perhaps: expected one of graph=full|required, group=fused|single|patterns|optimal, "
+        "loops=large|all|none, ddr=on|off" in result.stderr
     )
 
 

@@ -54,7 +54,8 @@ Opt = Annotated[
     typer.Option(
         "--opt",
         metavar="NAME=VALUE",
-        help="how to compile, repeatable: graph=full|required, group=fused|single, loops=large|all|none, ddr=on|off",
+        help="how to compile, repeatable: graph=full|required, group=fused|single|patterns|optimal, "
+        "loops=large|all|none, ddr=on|off",
         autocompletion=completion.compile_options,
     ),
 ]

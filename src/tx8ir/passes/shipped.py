@@ -59,6 +59,7 @@ PASSES: Final = {
     "group-fuse": "backend.search.group_fuse:GroupFuse",
     "group-load-store": "backend.grouping.group_load_store:GroupLoadStore",
     "group-mapping": "backend.grouping.group_mapping:GroupMapping",
+    "group-partition": "backend.grouping.group_partition:GroupPartition",
     "layout-align": "backend.layout.layout_align:LayoutAlign",
     "layout-init": "backend.layout.layout_init:LayoutInit",
     "layout-optimize": "backend.layout.layout_optimize:LayoutOptimize",

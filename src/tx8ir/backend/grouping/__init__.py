@@ -1,4 +1,6 @@
-"""Groups of ops that share SPM. Importing it registers `group-default`, `-load-store`, `-mapping` and `-barriers`."""
+"""Groups of ops that share SPM. Importing it registers `group-default`, `-load-store`, `-mapping`, `-barriers`; and
+`-partition`, which is above `nest`.
+"""
 
 from __future__ import annotations
 

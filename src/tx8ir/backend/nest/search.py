@@ -11,7 +11,8 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import cached_property
 
 import attrs
 
@@ -30,7 +31,7 @@ from tx8ir.backend.schedule.annotations import read_given_sharding
 from tx8ir.core import Value
 from tx8ir.target.chip import Engine
 
-__all__ = ["Found", "find_plan", "floor_cycles", "is_large", "sharings", "strategies"]
+__all__ = ["Found", "Search", "find_plan", "floor_cycles", "is_large", "sharings", "strategies"]
 
 PATIENCE = 12
 """Strategies that are priced without finding a better one before the search ends."""
@@ -42,6 +43,9 @@ SHORTEST = 500
 """Cycles that a step takes at least, about: the start-up of a transfer. No more steps than that are worth a look."""
 WIDER = ((16, False), (16, True), (4096, True))
 """Where all of those fail: steps that are tried, and whether with fewer tiles, and any number of trips, as well."""
+LISTED, LISTED_TOGETHER = 40_000, 1_000
+"""Strategies of a single op, and of several: where there are more with three loops, those with fewer are looked at, and
+at last those with one over an axis of what is stored."""
 KEPT = 16
 """Choices that are remembered besides the best, for who wants to see what the search tried."""
 BUFFERS = ((2, 2), (3, 2), (4, 2), (2, 1), (4, 1), (1, 1))
@@ -84,7 +88,7 @@ class _Given:
 
 def strategies(body: NestBody, most_steps: int) -> Iterator[Strategy]:
     """The strategies of a group with at most `most_steps` steps in time, not all of which can be carried out."""
-    search = _Search(body)
+    search = Search(body)
     search.most_steps = most_steps
     return search.strategies()
 
@@ -95,10 +99,12 @@ def find_plan(body: NestBody) -> Found:
     Raises:
         CompileError: no strategy can be carried out, with what the smallest slices lack.
     """
-    return _Search(body).run()
+    return Search(body).required()
 
 
-class _Search:
+class Search:
+    """The search for the strategy of one group: about what it finds, before it looks for it, and then what it finds."""
+
     def __init__(self, body: NestBody) -> None:
         self.body = body
         self.space = body.space
@@ -113,11 +119,26 @@ class _Search:
         self.tried: list[tuple[int, Choice]] = []
         self._work: dict[tuple[int, Box], tuple[float, float]] = {}
 
-    def run(self) -> Found:
+    @property
+    def estimate(self) -> float:
+        """About the least cycles that the group takes; infinite where no ordinary strategy has room."""
+        return min((estimate.cycles for estimate in self._estimates), default=math.inf)
+
+    def below(self, limit: float) -> Found | None:
+        """The cheapest plan, None where that takes `limit` cycles or more, or there is no ordinary one.
+
+        Raises:
+            CompileError: an op of the group has no kernel for a part of an axis that it combines.
+        """
+        return self._cheapest(limit)
+
+    def required(self) -> Found:
+        """The cheapest plan. Raises `CompileError` as `find_plan`."""
         found = self._cheapest()
         for steps, thorough in WIDER:
             if found is None and self._smallest_fits():
                 self.most_steps, self.thorough = max(self.most_steps, steps), thorough
+                del self._estimates
                 found = self._cheapest()
         if found is None:
             body = self.body
@@ -142,22 +163,23 @@ class _Search:
             self._cycles(number, part) is not None for number in range(len(self.space.ops))
         )
 
-    def _cheapest(self) -> Found | None:
-        estimates = sorted(self._estimates(), key=lambda estimate: estimate.cycles)
+    def _cheapest(self, limit: float = math.inf) -> Found | None:
         best: Found | None = None
         since = 0
-        for estimate in estimates:
-            if best is not None and (since >= PATIENCE or estimate.cycles >= SLACK * best.cycles):
+        for estimate in self._estimates:
+            if since >= PATIENCE and (best is not None or limit < math.inf):
+                break
+            if estimate.cycles >= SLACK * limit:
                 break
             before = self.priced
-            found = self._best(estimate.strategy, math.inf if best is None else best.cycles)
+            found = self._best(estimate.strategy, limit)
             since += self.priced > before
             if found is not None:
-                best, since = found, 0
+                best, since, limit = found, 0, found.cycles
         if best is None:
             return None
         cheapest = heapq.nsmallest(KEPT, self.tried, key=lambda one: one[0])
-        return attrs.evolve(best, priced=self.priced, estimated=len(estimates), tried=tuple(cheapest))
+        return attrs.evolve(best, priced=self.priced, estimated=len(self._estimates), tried=tuple(cheapest))
 
     # -- the strategies -------------------------------------------------------------------------------------------
 
@@ -183,8 +205,24 @@ class _Search:
 
     def strategies(self) -> Iterator[Strategy]:
         """All cuts that are looked at, not all of which can be carried out."""
-        for x, y in self._spatial():
-            yield from (Strategy(x, y, time) for time in self._times(x, y))
+        spatial = self._spatial()
+        if not spatial:
+            return
+        stored = frozenset(axis for store in self.body.stores for axis in self.space.depends_on(store.x))
+        every = frozenset(range(len(self.space.axes)))
+        for most_loops, axes in ((3, every), (2, every), (1, every), (1, stored)):
+            if self.thorough or self._are_few(spatial, most_loops, axes):
+                break
+        for x, y in spatial:
+            yield from (Strategy(x, y, time) for time in self._times(x, y, most_loops, axes))
+
+    def _are_few(
+        self, spatial: Sequence[tuple[tuple[Cut, ...], tuple[Cut, ...]]], most_loops: int, axes: Collection[int]
+    ) -> bool:
+        """Whether strategies with such loops can all be listed, judged by those of the first cuts over the mesh."""
+        most = (LISTED if len(self.space.ops) == 1 else LISTED_TOGETHER) // len(spatial)
+        loops = self._times(*spatial[0], most_loops, axes)
+        return sum(1 for _ in itertools.islice(loops, most + 1)) <= most
 
     def _spatial(self) -> list[tuple[tuple[Cut, ...], tuple[Cut, ...]]]:
         """Cuts over x and over y that use as many tiles as can be."""
@@ -246,36 +284,47 @@ class _Search:
     def _counts(self, axis: int) -> tuple[int, ...]:
         return part_counts(self.space.axes[axis])
 
-    def _times(self, x: tuple[Cut, ...], y: tuple[Cut, ...]) -> Iterator[tuple[Cut, ...]]:
-        """Loops: trips of each axis, and the orders in which sums are finished before their loop goes on."""
+    def _times(
+        self, x: tuple[Cut, ...], y: tuple[Cut, ...], most_loops: int, axes: Collection[int]
+    ) -> Iterator[tuple[Cut, ...]]:
+        """Loops: trips of at most so many of these axes, in all orders."""
         options: list[list[Cut]] = []
         for number, axis in enumerate(self.space.axes):
-            if not axis.kind.can_be_cut or number in self.windows or axis.boundaries is not None:
+            if number not in axes or not axis.kind.can_be_cut or number in self.windows or axis.boundaries is not None:
                 continue
             parts = math.prod(c.parts for c in (*x, *y) if c.axis == number)
             own = attrs.evolve(axis, extent=cut(axis, parts)[0][1])
-            options.append([Cut(number, trips) for trips in (part_counts(own) if self.thorough else _trips(own))])
-        for chosen in itertools.product(*options):
-            loops = [c for c in chosen if c.parts > 1]
-            if len(loops) > 3 or math.prod(c.parts for c in loops) > self.most_steps:
-                continue
-            inner = tuple(c for c in loops if c.axis in self.summed or self._is_again(c.axis))
-            outer = [c for c in loops if c not in inner]
-            yield from ((*order, *inner) for order in itertools.permutations(outer))
+            options.append([Cut(number, n) for n in (part_counts(own) if self.thorough else _trips(own)) if n > 1])
+        options = [cuts for cuts in options if cuts]
+        for count in range(most_loops + 1):
+            for some in itertools.combinations(options, count):
+                for loops in itertools.product(*some):
+                    if math.prod(c.parts for c in loops) <= self.most_steps:
+                        yield from self._orders(loops)
+
+    def _orders(self, loops: Sequence[Cut]) -> Iterator[tuple[Cut, ...]]:
+        """The orders of loops in which sums are finished before their loop goes on."""
+        inner = tuple(c for c in loops if c.axis in self.summed or self._is_again(c.axis))
+        outer = [c for c in loops if c not in inner]
+        yield from ((*order, *inner) for order in itertools.permutations(outer))
 
     def _is_again(self, axis: int) -> bool:
         return self.space.axes[axis].kind is AxisKind.BROADCAST_BACK
 
     # -- estimates ------------------------------------------------------------------------------------------------
 
-    def _estimates(self) -> Iterator[_Estimate]:
+    @cached_property
+    def _estimates(self) -> list[_Estimate]:
+        """The strategies that have room, those that promise most first."""
+        found: list[_Estimate] = []
         for strategy in self.strategies():
             try:
                 estimate = self._estimate(strategy)
             except CutError:
                 continue
             if estimate is not None:
-                yield estimate
+                found.append(estimate)
+        return sorted(found, key=lambda estimate: estimate.cycles)
 
     def _estimate(self, strategy: Strategy) -> _Estimate | None:
         """The `estimated_cycles` of a strategy; None: no room in SPM, or no instructions."""
