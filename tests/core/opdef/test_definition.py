@@ -398,6 +398,14 @@ class TestAttributes:
             LostOp(a=1)
 
 
+def test_a_field_may_have_the_name_of_a_builtin() -> None:
+    class NumberedOp(Op, name="toy.numbered"):
+        id: int = attribute()
+
+    made = NumberedOp(id=3)
+    assert (made.id, made.location.is_known) == (3, True)
+
+
 class KeyOp(Op, name="toy.key"):
     label: str = attribute(name="name")
 

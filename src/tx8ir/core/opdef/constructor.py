@@ -27,7 +27,7 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
     name = d.op_class.name or d.op_class.__name__
     scope: dict[str, Any] = {
         "OpOperand": OpOperand, "OpResult": OpResult, "as_value": as_value, "link": link, "EMPTY_DICT": EMPTY_DICT,
-        "THREAD": THREAD, "SITES": SITES, "getframe": sys._getframe, "python_location": python_location,
+        "THREAD": THREAD, "SITES": SITES, "_id": id, "getframe": sys._getframe, "python_location": python_location,
         "definition": d,
         "encode_attributes": _encode_attributes, "infer": _infer, "check_result_types": _check_result_types,
         "take_region": _take_region, "take_block": _take_block, "refuse_repeated": _refuse_repeated,
@@ -95,7 +95,7 @@ def generate_constructor(d: OpDef) -> Callable[..., None]:
         "_build = THREAD.build; _location = _build.location",  # no field has such a name
         "if _location is None:",
         "    _frame = getframe(1); _code = _frame.f_code; _offset = _frame.f_lasti",
-        "    try: _location = SITES[id(_code), _offset]",
+        "    try: _location = SITES[_id(_code), _offset]",
         "    except KeyError: _location = python_location(_code, _offset)",
         "self._location = _location",
     ]
