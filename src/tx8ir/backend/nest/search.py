@@ -234,8 +234,16 @@ class Search:
         if given:
             return [cuts for _, cuts in self._over(axes) if all(one.is_in(*cuts) for one in given)]
         found = self._over([i for i in axes if i not in self.summed])
-        if 2 * max(tiles for tiles, _ in found) <= len(self.body.tiles):  # sums that tiles add up use more of them
-            found = self._over(axes)
+        if 2 * max(tiles for tiles, _ in found) <= len(
+            self.body.tiles
+        ):  # sums that tiles add up use more of them, but take messages
+            return list(dict.fromkeys((*self._widest(found), *self._widest(self._over(axes)))))
+        return self._widest(found)
+
+    def _widest(
+        self, found: Sequence[tuple[int, tuple[tuple[Cut, ...], tuple[Cut, ...]]]]
+    ) -> list[tuple[tuple[Cut, ...], tuple[Cut, ...]]]:
+        """Of cuts, with the tiles that they use, those that use most."""
         most = max(tiles for tiles, _ in found)
         return [cuts for tiles, cuts in found if self.thorough or 2 * tiles > most]
 
