@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
-from tx8ir.core import Attribute, DenseAttr, Model, Operation, RankedTensor, Region, Value, ViewLike
+from tx8ir.core import Attribute, DenseAttr, Model, Operation, RankedTensor, Value, ViewLike
 from tx8ir.core.attrs.builtin_types import element_of, integer_format, is_integer
 from tx8ir.core.ir.int_range import InferIntRange, IntRange
-from tx8ir.dialects import arith, builtin, index, pd, scf
+from tx8ir.dialects import arith, builtin, index, pd
 from tx8ir.dialects.arith.constants import array_of
 
 Ranges: TypeAlias = "Sequence[IntRange | None]"
@@ -354,23 +354,6 @@ class _FullRange(Model[Any], InferIntRange):
         number: float = self.op.value
         low, high = _limits(self.op.result)
         return (IntRange.constant(_width(self.op.result), int(number)) if low <= number <= high else None,)
-
-
-# --- loops -----------------------------------------------------------------------------------------------------------
-
-
-@InferIntRange.implement(scf.ForOp)
-class _ForRange(Model[Any], InferIntRange):
-    """The counter is at least the lower bound, and less than the upper one."""
-
-    def infer_ranges(self, operands: Ranges) -> Ranges:
-        return ()  # what it carries is forwarded
-
-    def argument_ranges(self, region: Region, operands: Ranges) -> Ranges:
-        lower, upper = operands[:2]
-        if lower is None or upper is None:
-            return (None,)
-        return (IntRange.wrapped(lower.width, lower.smin, max(lower.smin, upper.smax - 1)),)
 
 
 # --- pd --------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from tx8ir.core.attrs.builtin_types import IndexType, integer_format, is_integer
 from tx8ir.core.attrs.types import TensorType, Type, i1
 from tx8ir.core.errors import VerifyError
 from tx8ir.core.ir.block import Region
+from tx8ir.core.ir.int_range import InferIntRange, IntRange
 from tx8ir.core.ir.operation import Operation, create_unchecked
 from tx8ir.core.ir.region_branch import LoopLike, RegionBranch, RegionEdge
 from tx8ir.core.ir.traits import ConstantLike, RecursiveEffects, Terminator
@@ -56,7 +57,7 @@ def rounds(lower: int, upper: int, step: int) -> int:
     return max(0, -((lower - upper) // step))
 
 
-class ForOp(Yielding, RegionBranch, LoopLike, name="scf.for", traits=(RecursiveEffects,)):
+class ForOp(Yielding, RegionBranch, LoopLike, InferIntRange, name="scf.for", traits=(RecursiveEffects,)):
     """A loop over the numbers from `lower` on, by `step`, that are less than `upper`, as signed numbers.
 
     Its body takes the number and the carried values; its `scf.yield` gives the next of these, which are the results
@@ -122,6 +123,16 @@ class ForOp(Yielding, RegionBranch, LoopLike, name="scf.for", traits=(RecursiveE
             return edges
         lower, upper = (c.value if isinstance(c, IntAttr) else None for c in operands[:2])
         return edges if lower is None or upper is None else [edges[0 if lower < upper else 1]]
+
+    def infer_ranges(self, operands: Sequence[IntRange | None]) -> Sequence[IntRange | None]:
+        return ()  # what it carries is forwarded
+
+    def argument_ranges(self, region: Region, operands: Sequence[IntRange | None]) -> Sequence[IntRange | None]:
+        """The counter is at least the lower bound, and less than the upper one."""
+        lower, upper = operands[:2]
+        if lower is None or upper is None:
+            return (None,)
+        return (IntRange.wrapped(lower.width, lower.smin, max(lower.smin, upper.smax - 1)),)
 
     def trip_count(self) -> int | None:
         lower, upper, step = map(known_integer, self.operands[:3])
