@@ -75,9 +75,10 @@ def measure(broken: BrokenPass, programs: Iterable[Program], *, all: bool = True
 
 
 def _tried(broken: BrokenPass, program: Program) -> Counterexample | None:
-    """How the pass gets the program wrong; what it leaves as it is need not be evaluated."""
+    """How the pass gets the program wrong; what it leaves as it is need not be evaluated, nor anything be printed."""
     stages = stages_of(broken.run)
-    failure = judge(program, stages, (NumericGuarantee.BITWISE,), lambda: tuple(input_sets(program))).failure
+    guarantees = (NumericGuarantee.BITWISE,)
+    failure = judge(program, stages, guarantees, lambda: tuple(input_sets(program)), has_text=False).failure
     if failure is None or failure.kind != broken.shows_as:
         return None
     return Counterexample(program, stages, failure, NumericGuarantee.BITWISE, found_at=0)
