@@ -163,6 +163,11 @@ class Format:
         return self.integer_range
 
     @property
+    def smallest_normal(self) -> float:
+        """The smallest positive number of a floating-point format that has all its digits."""
+        return 2.0 ** (2 - (1 << (self.exponent_bits - 1)))
+
+    @property
     def integer_range(self) -> tuple[int, int]:
         """Smallest and largest number of an integer format."""
         magnitude = 1 << (self.bits - self.is_signed)

@@ -100,7 +100,7 @@ def paired_numbers(format: Format, *, many: bool = False) -> Array:
 
 def _limits(format: Format) -> tuple[float, float, float]:
     """The smallest subnormal, the smallest normal and the largest finite number."""
-    normal = math.ldexp(1.0, 2 - (1 << (format.exponent_bits - 1)))
+    normal = format.smallest_normal
     return math.ldexp(normal, -format.mantissa_bits), normal, format.limits[1]
 
 

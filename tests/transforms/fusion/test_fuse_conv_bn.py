@@ -161,14 +161,15 @@ def test_another_layout_of_channels_keeps_them_apart(build, run) -> None:
     assert run(program, "fuse-conv-bn").stages[0].statistics == {}
 
 
-@pytest.mark.parametrize("what", ["variance", "overflow", "underflow"])
+@pytest.mark.parametrize("what", ["variance", "overflow", "underflow", "subnormal"])
 def test_weights_that_would_not_be_finite_or_vanish_stay(build, run, what: str) -> None:
-    """With a weight that vanishes, an infinity of the image would become a NaN."""
+    """With a weight that vanishes, an infinity of the image would become a NaN; a subnormal one has few digits."""
     kind = f16 if what == "overflow" else f32
     weights = {"w": np.full((4, 3, 3, 3), 6e4, kind.dtype), **statistics(4, kind)}
-    if what == "underflow":
-        weights["w"][1, 0, 0, 0] = 1e-38
-    weights["variance"] = np.full(4, {"variance": -1.0, "overflow": 1e-3, "underflow": 1e20}[what], kind.dtype)
+    if what in ("underflow", "subnormal"):
+        weights["w"][1, 0, 0, 0] = 2e-38
+    variance = {"variance": -1.0, "overflow": 1e-3, "underflow": 1e20, "subnormal": 1e4}[what]
+    weights["variance"] = np.full(4, variance, kind.dtype)
 
     def body(x: Value) -> Any:
         w = builtin.GetParameterOp(parameter="w", out=VTensorType((4, 3, 3, 3), kind))

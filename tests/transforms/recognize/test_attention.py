@@ -375,18 +375,44 @@ def test_generated_programs_keep_their_answers(examples: int) -> None:
     assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)
 
 
-def test_scales_that_overflow_together_stay_apart() -> None:
-    """With an infinite scale, scores of 0 would become NaN."""
-    program = parse("""module { func.func @main(%x: !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32> {
-      %0 = "pd.scale"(%x) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0e+20 : f64}
+SCALED_TWICE = """module {{ func.func @main(%x: !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32> {{
+      %0 = "pd.scale"(%x) {{bias = 0.0 : f64, bias_after_scale = true, scale = {scale} : f64}}
         : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
-      %1 = "pd.matmul"(%x, %0) {transpose_x = false, transpose_y = true}
+      %1 = "pd.matmul"(%x, %0) {{transpose_x = false, transpose_y = true}}
         : (!pd.vtensor<2x2xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
-      %2 = "pd.scale"(%1) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0e+20 : f64}
+      %2 = "pd.scale"(%1) {{bias = 0.0 : f64, bias_after_scale = true, scale = {scale} : f64}}
         : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
-      %3 = "pd.softmax"(%2) {axis = -1 : i64} : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
-      %4 = "pd.matmul"(%3, %x) {transpose_x = false, transpose_y = false}
+      %3 = "pd.softmax"(%2) {{axis = -1 : i64}} : (!pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
+      %4 = "pd.matmul"(%3, %x) {{transpose_x = false, transpose_y = false}}
         : (!pd.vtensor<2x2xf32>, !pd.vtensor<2x2xf32>) -> !pd.vtensor<2x2xf32>
       return %4 : !pd.vtensor<2x2xf32>
-    } }""")
+    }} }}"""
+
+
+def test_scales_that_overflow_together_stay_apart() -> None:
+    """With an infinite scale, scores of 0 would become NaN."""
+    program = parse(SCALED_TWICE.format(scale="1.0e+20"))
     assert assert_preserves(PASS, program, inputs={"arg0": np.zeros((2, 2), np.float32)}).changed
+
+
+def test_scales_that_vanish_together_stay_apart() -> None:
+    """With a scale of 0, all scores would be equal."""
+    x = np.array([[1e19, 0.0], [0.0, 1e19]], np.float32)
+    assert assert_preserves(PASS, parse(SCALED_TWICE.format(scale="1.0e-23")), inputs={"arg0": x * 1e3}).passed
+
+
+def test_a_query_that_vanishes_when_it_is_scaled_meets_an_infinite_key() -> None:
+    program = parse("""module { func.func @main(
+        %q: !pd.vtensor<1x1xf32>, %k: !pd.vtensor<2x1xf32>, %v: !pd.vtensor<2x1xf32>)
+        -> !pd.vtensor<1x1xf32> {
+      %0 = "pd.matmul"(%q, %k) {transpose_x = false, transpose_y = true}
+        : (!pd.vtensor<1x1xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<1x2xf32>
+      %1 = "pd.scale"(%0) {bias = 0.0 : f64, bias_after_scale = true, scale = 1.0e-30 : f64}
+        : (!pd.vtensor<1x2xf32>) -> !pd.vtensor<1x2xf32>
+      %2 = "pd.softmax"(%1) {axis = -1 : i64} : (!pd.vtensor<1x2xf32>) -> !pd.vtensor<1x2xf32>
+      %3 = "pd.matmul"(%2, %v) {transpose_x = false, transpose_y = false}
+        : (!pd.vtensor<1x2xf32>, !pd.vtensor<2x1xf32>) -> !pd.vtensor<1x1xf32>
+      return %3 : !pd.vtensor<1x1xf32>
+    } }""")
+    inputs = {"arg0": [[1e-30]], "arg1": [[-np.inf], [1.0]], "arg2": [[2.0], [3.0]]}
+    assert assert_preserves(PASS, program, inputs={n: np.float32(x) for n, x in inputs.items()}).changed

@@ -235,3 +235,19 @@ PROGRAMS = tensor_programs(
 @with_examples()
 def test_generated_programs_keep_their_answers(examples: int) -> None:
     assert_preserves(PASS, programs=PROGRAMS, examples=examples, guarantee=NumericGuarantee.ROUNDING, changed=9 / 10)
+
+
+def test_a_number_next_to_1_is_not_1() -> None:
+    """erf(x) + 1 vanishes where x is negative and large; with the next number of f16 it does not."""
+    program = parse("""module { func.func @main(%x: !pd.vtensor<2xf16>) -> !pd.vtensor<2xf16> {
+      %0 = "pd.full"() {dtype = f16, shape = [], value = 1.4142135623730951 : f64} : () -> !pd.vtensor<f16>
+      %1 = "pd.divide"(%x, %0) : (!pd.vtensor<2xf16>, !pd.vtensor<f16>) -> !pd.vtensor<2xf16>
+      %2 = "pd.erf"(%1) : (!pd.vtensor<2xf16>) -> !pd.vtensor<2xf16>
+      %3 = "pd.full"() {dtype = f16, shape = [], value = 1.0009765625 : f64} : () -> !pd.vtensor<f16>
+      %4 = "pd.add"(%2, %3) : (!pd.vtensor<2xf16>, !pd.vtensor<f16>) -> !pd.vtensor<2xf16>
+      %5 = "pd.multiply"(%x, %4) : (!pd.vtensor<2xf16>, !pd.vtensor<2xf16>) -> !pd.vtensor<2xf16>
+      %6 = "pd.full"() {dtype = f16, shape = [], value = 0.5 : f64} : () -> !pd.vtensor<f16>
+      %7 = "pd.multiply"(%5, %6) : (!pd.vtensor<2xf16>, !pd.vtensor<f16>) -> !pd.vtensor<2xf16>
+      return %7 : !pd.vtensor<2xf16>
+    } }""")
+    assert not assert_preserves("recognize-gelu", program, inputs={"arg0": np.float16([-np.inf, -4])}).changed

@@ -122,6 +122,8 @@ class ScaledDotProductAttentionOp(
         factor = query.dtype.type(self.factor)
         keys: NDArray[Any] = np.swapaxes(key, -1, -2)
         scores: NDArray[Any] = np.matmul(query * factor, keys) if abs(factor) < 1 else np.matmul(query, keys) * factor
+        if abs(factor) < 1 and np.isinf(keys).any():  # 0 times infinity, of a query that vanishes when it is scaled
+            scores = np.where(np.isnan(scores), np.matmul(query, keys) * factor, scores)
         hidden = scores.dtype.type(self.masked_score)
         if attn_mask is not None:
             scores = np.where(attn_mask, scores, hidden) if attn_mask.dtype == np.bool_ else scores + attn_mask

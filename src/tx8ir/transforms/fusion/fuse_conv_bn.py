@@ -31,7 +31,7 @@ class FuseConvBn(OperationPass):
 
     Assumes: nothing. Fires only on vtensors where filter, bias and statistics are constants, which a parameter is
     while no program of the store may write it, so that training keeps its batch normalisation; where nobody else reads
-    the convolution; and where the new weights are finite in their format, and none of them vanishes. A
+    the convolution; and where the new weights are finite in their format, and none of them is subnormal or vanishes. A
     `pd.fused_conv2d_add_act` is left alone: its activation stands between. Guarantees: no such pair is left. Old
     variables stay in the store. Idempotent.
     Cost: O(operations) and the new weights. Statistics: `fused`.
@@ -75,8 +75,9 @@ def _absorb(
     new_weight = rounded(exact, kind.element.format)
     outputs = conv.filter_shape[0]
     new_bias = rounded(np.broadcast_to(bias.astype(np.float64) * factor + shift, (outputs,)), kind.element.format)
-    if new_weight is None or new_bias is None or ((new_weight == 0) & (exact != 0)).any():
-        return None  # with a weight that vanishes, an infinity would become a NaN
+    short = (np.abs(exact) < kind.element.format.smallest_normal) & (exact != 0)
+    if new_weight is None or new_bias is None or short.any():
+        return None  # a weight that vanishes makes a NaN of an infinity, a subnormal one has few digits
     location = derived_location((conv.location, norm.location), FuseConvBn.name)
     operands = (
         conv.input,

@@ -3,11 +3,12 @@
 Each function makes a pattern with the alternatives that occur: operands in either order, `x * 0.5`, `x / 2.0` or
 `pd.scale`, `pow(x, 2)`, `square(x)` or `x * x`. A number counts as the one expected when it is that number rounded to
 the format of the tensor, or one unit in the last place beside it: exporters compute such constants in fp32 or fp64, as
-1 / sqrt(2) or sqrt(0.5), and round them once or twice.
+1 / sqrt(2) or sqrt(0.5), and round them once or twice. One that every format has, as 1 or 0.5, is written as it is.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 from tx8ir.analysis.constants import splat_value
@@ -17,10 +18,14 @@ from tx8ir.rewriting.declarative import Node, OneOf, Pattern, Var
 from tx8ir.rewriting.declarative.constraints import Constraint, describe
 
 _FP64_BITS: Final = 52
+_ALL_HAVE: Final = 2.0**8
+"""A number whose significand is a whole one of these parts is in every format: the shortest, bf16, has eight digits."""
 
 
 def is_number(found: float, expected: float, element: ScalarType) -> bool:
-    """Whether a number in format `element` is `expected`, up to one unit in the last place."""
+    """Whether a number in format `element` is `expected`, up to one unit in the last place if that is rounded."""
+    if (math.frexp(expected)[0] * _ALL_HAVE).is_integer():
+        return found == expected
     bits = element.format.mantissa_bits if element.is_float else _FP64_BITS
     return abs(found - expected) <= abs(expected) * 2.0**-bits
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from typing import Any, ClassVar, Final
 
 import attrs
@@ -157,20 +157,25 @@ def _restores_batch(found: Match) -> bool:
 # --- the operation
 
 
+def _factors(found: Match) -> Iterator[float]:
+    for what in _SCALES:
+        yield found.constants.get(f"{what}_factor", 1.0) / found.constants.get(f"{what}_divisor", 1.0)
+        yield found.attributes.get(f"{what}_scale", 1.0)
+
+
 def _scale(found: Match) -> float:
     """The product of all scales."""
-    scale = 1.0
-    for what in _SCALES:
-        scale *= found.constants.get(f"{what}_factor", 1.0) / found.constants.get(f"{what}_divisor", 1.0)
-        scale *= found.attributes.get(f"{what}_scale", 1.0)
-    return scale
+    return math.prod(_factors(found))
 
 
 @constraint("a product of scales inside the format", lambda found: f"{_scale(found)}")
 def _scale_fits(found: Match) -> bool:
-    """Where two scales overflow together, a score of 0 would become NaN."""
+    """Where two scales overflow together, a score of 0 would become NaN; where they vanish, all scores would be 0."""
     kind = found["query"].type
-    return isinstance(kind, RankedTensor) and abs(_scale(found)) <= kind.element.format.limits[1]
+    if not isinstance(kind, RankedTensor):
+        return False
+    format, scale = kind.element.format, abs(_scale(found))
+    return format.smallest_normal <= scale <= format.limits[1] or 0.0 in _factors(found)
 
 
 def _untransposed_key(found: Match, rewriter: Rewriter) -> Value:
