@@ -94,6 +94,7 @@ def test_a_value_is_shown_by_its_name_at_a_stop() -> None:
     np.testing.assert_allclose(inspected.value(f"%{product}"), (x + x) @ w, rtol=0, atol=1e-4)
     inspected.debugger.finish()
     np.testing.assert_allclose(inspected.value("scores", "DDR").sum(axis=1), 1.0, rtol=1e-5)
+    np.testing.assert_array_equal(inspected.value("out", "DDR"), inspected.value("scores", "DDR"))
 
 
 def _is_held(inspected: Inspector, name: str) -> bool:

@@ -86,8 +86,9 @@ class Inspector:
 
     Names are those that a front end or a text gave to values, or those of inputs, outputs and parameters; otherwise the
     numbers under which `Printer(names=True)` prints them, without `%`. What a group loads or gives has the name of the
-    value wherever it is. A value inside of a group may be named with the group before, `group 3 scores`, which tells it
-    from others of that name; a second one in the same group is called `scores_2`.
+    value wherever it is; an output has its public name too. A value inside of a group may be named with the group
+    before, `group 3 scores`, which tells it from others of that name; a second one in the same group is called
+    `scores_2`.
     """
 
     def __init__(
@@ -314,6 +315,9 @@ class Inspector:
 
     def _named(self, name: str) -> tuple[str, list[_Place]]:
         name = name.removeprefix("%")
+        if name not in self._places and name in self.lowered.outputs:
+            (results,) = result_values(self.lowered)
+            name = self.name_of(results.xs[list(self.lowered.outputs).index(name)])
         if name not in self._places:
             close = [known for known in self.names if name.lower() in known.lower()][:8]
             hint = f"; did you mean {', '.join(close)}?" if close else "; see Inspector.names"
