@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -84,3 +85,22 @@ def test_what_devices_do_together_is_what_jax_answers():
     found = evaluate_replicas(program, [{name: part} for part in np.split(x, 4)])
     assembled = [np.concatenate([part[key] for part in found]) for key in found[0]]
     check(assembled, arrays("devices", "out_"))
+
+
+def test_weights_in_a_text_are_not_read_digit_by_digit():
+    weights = np.random.default_rng(0).standard_normal((256, 1024)).astype(np.float32)
+    text = (
+        "func.func @main(%x: tensor<256x1024xf32>) -> tensor<256x1024xf32> {\n"
+        f'  %0 = stablehlo.constant dense<"0x{weights.tobytes().hex().upper()}"> : tensor<256x1024xf32>\n'
+        "  %1 = stablehlo.add %x, %0 : tensor<256x1024xf32>\n  return %1 : tensor<256x1024xf32>\n}"
+    )
+    stablehlo.load(FOLDER / "fori_loop.mlir")  # what is loaded once does not count
+    tracemalloc.start()
+    try:
+        program = stablehlo.load(text)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    (variable,) = program.weights.values()
+    np.testing.assert_array_equal(variable.numpy(), weights)
+    assert peak < 6 * weights.nbytes

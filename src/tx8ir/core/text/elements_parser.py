@@ -39,8 +39,12 @@ from tx8ir.core.location import quote
 
 from .location_parser import LocationParser
 
-_HEX_STRING: Final = re.compile(r"0x(?:[0-9A-Fa-f]{2})*")
-_ELEMENTS: Final = re.compile(r'[^">]*+(?:"(?:[^"\\\n]|\\.)*+"[^">]*+)*+(?=>)')
+# Weights may be millions of digits: no group is repeated for each.
+_HEX_STRING: Final = re.compile(r"0x[0-9A-Fa-f]*+")
+_HEX_LITERAL: Final = re.compile(f'"{_HEX_STRING.pattern}"')
+_ELEMENTS: Final = re.compile(r'[^">]*+(?:"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"[^">]*+)*+(?=>)')
+_DIGITS: Final = 1 << 20
+"""Digits that are copied at a time."""
 _RESOURCES_START: Final = re.compile(r"\{-#")
 _AFTER_RESOURCES: Final = re.compile(r"#-\}")
 
@@ -233,10 +237,16 @@ class ElementsParser(LocationParser):
         return literals
 
     def _hex_string(self, start: int) -> bytes:
-        digits = self.string()
-        if not _HEX_STRING.fullmatch(digits):
+        self.skip_space()
+        found = _HEX_LITERAL.match(self.text, self.pos)
+        if found is None or (found.end() - found.start()) % 2:
+            self.string()
             self.fail('the bytes of a dense attribute are written as "0x…", two digits each', start)
-        return bytes.fromhex(digits[2:])
+        self.pos = found.end()
+        data = bytearray()
+        for at in range(found.start() + 3, found.end() - 1, _DIGITS):
+            data += bytes.fromhex(self.text[at : min(at + _DIGITS, found.end() - 1)])
+        return bytes(data)
 
     def _dense_array(self, tensor: RankedTensor, start: int) -> NDArray[Any]:
         dtype, count = tensor.element.dtype, tensor.num_elements
@@ -403,7 +413,7 @@ class ElementsParser(LocationParser):
         """A blob, or None for another value that a resource may have."""
         if self.peek() == '"':
             text = self.string()
-            return bytes.fromhex(text[2:]) if _HEX_STRING.fullmatch(text) else None
+            return bytes.fromhex(text[2:]) if _HEX_STRING.fullmatch(text) and not len(text) % 2 else None
         if not self.accept("true") and not self.accept("false"):
             self.require(INTEGER, "a string, true, false or a number")
         return None
