@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 def command(
     file: Annotated[
-        str, typer.Argument(metavar="FILE", help="IR text, a saved program's folder, an ONNX file; - is stdin")
+        str,
+        typer.Argument(
+            metavar="FILE", help="IR text, a model (.onnx, .pt2, .mlir of JAX), a saved program's folder; - is stdin"
+        ),
     ] = "-",
     passes: Annotated[
         str,

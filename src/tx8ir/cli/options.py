@@ -30,11 +30,16 @@ class ProfileOption(enum.Enum):
 
 
 Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="an ONNX file, IR text (.mlir), or a saved program's folder")
+    Path,
+    typer.Argument(
+        metavar="MODEL", help="a model (.onnx, .pt2, .mlir of JAX), IR text (.mlir), or a saved program's folder"
+    ),
 ]
 ModelOrExecutable = Annotated[
     Path,
-    typer.Argument(metavar="MODEL", help="an ONNX file, IR text, a saved program, or a saved executable"),
+    typer.Argument(
+        metavar="MODEL", help="a model (.onnx, .pt2, .mlir of JAX), IR text, a saved program, or a saved executable"
+    ),
 ]
 Dtype = Annotated[
     str | None,
