@@ -234,9 +234,8 @@ class Search:
         if given:
             return [cuts for _, cuts in self._over(axes) if all(one.is_in(*cuts) for one in given)]
         found = self._over([i for i in axes if i not in self.summed])
-        if 2 * max(tiles for tiles, _ in found) <= len(
-            self.body.tiles
-        ):  # sums that tiles add up use more of them, but take messages
+        if 2 * max(tiles for tiles, _ in found) <= len(self.body.tiles):
+            # Sums that tiles add up use more of them, but take messages.
             return list(dict.fromkeys((*self._widest(found), *self._widest(self._over(axes)))))
         return self._widest(found)
 
