@@ -4,7 +4,7 @@
 #   make test-fast     the tests most likely to fail, in a minute
 #   make test-browser  the explorer in a headless Chromium, with a picture of each view in build/explorer
 #   make test-nightly  long property tests and tests marked `nightly`
-#   make test-peers    the front ends against PyTorch and JAX, which an environment of its own gets
+#   make test-peers    the front ends against PyTorch, JAX and Paddle, which an environment of its own gets
 #   make fuzz          a million mutated program texts and 20,000 mutated folders
 #   make fuzz-passes   every pass, the pipelines and the compiler, ten minutes each; goes on where it was stopped
 #   make bench         benchmarks
@@ -106,15 +106,17 @@ PEERS_STAMP := $(PEERS)/.stamp
 
 $(PEERS_STAMP): pyproject.toml
 	@test -x $(PEERS)/bin/python || "$(PYTHON)" -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[onnx,test,torch]' expecttest jax
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[onnx,test,torch]' expecttest jax paddlepaddle
 	@touch $@
 
 .PHONY: test-peers
 test-peers: $(PEERS_STAMP)
 	$(if $(SAMPLES),$(PEERS)/bin/python tests/frontends/torch/make_samples.py)
 	$(if $(SAMPLES),$(PEERS)/bin/python tests/frontends/stablehlo/make_samples.py)
+	$(if $(SAMPLES),$(PEERS)/bin/python tests/frontends/paddle/make_samples.py)
 	PYTHONPATH=tests/frontends/torch $(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/torch/with_pytorch.py $(PYTEST_ARGS)
 	PYTHONPATH=tests/frontends/stablehlo $(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/stablehlo/with_jax.py $(PYTEST_ARGS)
+	$(TEST_ENV) $(PEERS)/bin/python -m pytest tests/frontends/paddle/with_paddle.py $(PYTEST_ARGS)
 
 .PHONY: fuzz
 fuzz: $(STAMP)

@@ -3,7 +3,7 @@
 - `python`: Python functions of arrays, traced (`tx8ir.function`, `tx8ir.jit`)
 - `onnx`: `tx8ir.frontends.onnx.load("model.onnx")`, which needs the extra `onnx`
 - `torch`: `tx8ir.frontends.torch.load("model.pt2")`, which reads exported programs without PyTorch
-- `paddle`: `tx8ir.frontends.paddle.load("model.json")`, which reads programs of PIR without Paddle
+- `paddle`: `tx8ir.frontends.paddle.load("model.json")`, which reads programs of PIR without Paddle; `save`
 - `stablehlo`: `tx8ir.frontends.stablehlo.load(text)`, which reads what JAX lowers or exports, without JAX
 - `files`: `tx8ir.load`, a program from any of the files that hold one
 """

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tx8ir.core import IrError
 from tx8ir.frontends.errors import FrontendError
+
+
+class PaddleExportError(IrError, ValueError):
+    """A program that cannot be written as one of Paddle: with all operations that it has no operator for.
+
+    Attributes:
+        operations: their names.
+    """
+
+    def __init__(self, message: str, operations: Sequence[str] = ()) -> None:
+        super().__init__(message)
+        self.operations = tuple(operations)
 
 
 class PaddleImportError(FrontendError):

@@ -13,7 +13,10 @@ import math
 import struct
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tx8ir.core import MappedTensor, ScalarType, VTensorType, WeightError
 from tx8ir.core.weights.safetensors import MappedFile
@@ -145,3 +148,26 @@ def named(file: ParameterFile, names: Mapping[str, VTensorType]) -> dict[str, tu
             )
         found[name] = type_, data
     return found
+
+
+def write_parameters(path: Path, parameters: Mapping[str, tuple[VTensorType, NDArray[Any]]]) -> None:
+    """Write tensors, sorted by their names.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    numbers = {element: number for number, element in IN_PARAMETERS.items()}
+    with path.open("wb") as stream:
+        for _, (type_, array) in sorted(parameters.items()):
+            message = b"\x08" + _varint(numbers[type_.element])
+            message += b"".join(b"\x10" + _varint(extent) for extent in type_.shape)
+            stream.write(struct.pack("<IQIi", 0, 0, 0, len(message)) + message)
+            stream.write(np.ascontiguousarray(array).tobytes())
+
+
+def _varint(number: int) -> bytes:
+    found = bytearray()
+    while number >= 0x80:
+        found.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*found, number])
