@@ -62,6 +62,13 @@ def test_complex_numbers_and_fourier_transforms():
     ]
 
 
+def test_the_type_of_complex_numbers_says_that_of_their_parts():
+    body = """    %0 = stablehlo.complex %x, %x : tensor<4xcomplex<f32>>
+    %1 = stablehlo.imag %0 : (tensor<4xcomplex<f32>>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>"""
+    assert [item.operator for item in refusal(module(body)).missing] == ["stablehlo.complex", "stablehlo.imag"]
+
+
 @pytest.mark.parametrize(
     ("operation", "message"),
     [

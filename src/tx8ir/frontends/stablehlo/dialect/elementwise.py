@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from tx8ir.core import Attribute, FunctionType, IntAttr, Op, Operand, Result, attribute, operand, result
+from tx8ir.core.attrs.builtin_types import ComplexType, element_of, static_shape, tensor_type
 from tx8ir.core.attrs.lexer import IDENTIFIER
 from tx8ir.core.attrs.structured import EnumAttr
 from tx8ir.core.text.custom_format import CustomFormat
@@ -141,6 +142,28 @@ class SelectOp(Op, name="stablehlo.select"):
         return made(cls, parser, names, entries, FunctionType((first, second, second), (second,)), at)
 
 
+class ComplexOp(Op, name="stablehlo.complex"):
+    """Complex numbers of two parts; their type says that of the parts."""
+
+    real: Operand = operand()
+    imaginary: Operand = operand()
+    out: Result = result()
+
+    @classmethod
+    def parse_custom(cls, parser: Parser) -> CustomFormat:
+        at = parser.pos
+        names = parser.operands()
+        entries = attribute_dictionary(parser)
+        parser.expect(":")
+        start = parser.pos
+        whole = parser.type()
+        element = element_of(whole)
+        if not isinstance(element, ComplexType):
+            parser.fail(f"expected a tensor of complex numbers, not {whole}", start)
+        part = tensor_type(static_shape(whole) or (), element.element)
+        return made(cls, parser, names, entries, FunctionType((part, part), (whole,)), at)
+
+
 class IotaOp(Op, name="stablehlo.iota"):
     """The place of each element on one axis."""
 
@@ -175,7 +198,7 @@ UNARY: Final = (
     "round_nearest_even", "rsqrt", "sign", "sine", "sqrt", "tan", "tanh",
 )  # fmt: skip
 BINARY: Final = (
-    "add", "and", "atan2", "complex", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
+    "add", "and", "atan2", "divide", "maximum", "minimum", "multiply", "or", "power", "remainder",
     "shift_left", "shift_right_arithmetic", "shift_right_logical", "subtract", "xor",
 )  # fmt: skip
 
@@ -185,6 +208,7 @@ OPS: Final[list[type[Op]]] = [
     *family(RebuiltOp, "stablehlo", ("bitcast_convert", "reshape")),
     ClampOp,
     CompareOp,
+    ComplexOp,
     ConstantOp,
     IotaOp,
     ReducePrecisionOp,
