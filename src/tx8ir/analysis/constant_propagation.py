@@ -8,9 +8,10 @@ import attrs
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import DenseAttr, Fold, Operation, Program, Value, VTensorType
+from tx8ir.core import Attribute, ConstantLike, DenseAttr, Fold, Operation, Program, Value, VTensorType
+from tx8ir.dialects.arith.constants import type_of
 
-from .constants import constant_type, evaluate_constants, is_constant, is_evaluable, read_constant
+from .constants import constant_type, evaluate_constants, is_constant, is_evaluable, is_number, read_constant
 from .dataflow import NOT_YET, DataFlowSolver, DecidingAnalysis, NotYet, SparseForwardAnalysis
 from .effects import mutable_parameters
 
@@ -28,7 +29,14 @@ class Constant:
     source: Operation | None = None
 
 
-State: TypeAlias = "Constant | None"
+@attrs.frozen(eq=False)
+class Number:
+    """What a value that is a number and no tensor is known to be; its attribute has its type."""
+
+    attribute: Attribute
+
+
+State: TypeAlias = "Constant | Number | None"
 """A constant, or None: not constant. A value that no state is known of has not been reached."""
 
 
@@ -52,9 +60,12 @@ class ConstantPropagation(SparseForwardAnalysis["State"], DecidingAnalysis):
 
     def is_constant(self, value: Value) -> bool:
         """Whether the value is made by a constant of the program."""
+        op = value.defining_op
+        if op is not None and ConstantLike in op.info.traits and is_number(value.type):
+            return True
         return is_constant(value, self._program, self._mutable)
 
-    def constants(self) -> dict[Value, Constant]:
+    def constants(self) -> dict[Value, Constant | Number]:
         """The values that are constant, wherever control may come."""
         return {value: state for value, state in self.states.items() if state is not None and isinstance(value, Value)}
 
@@ -63,6 +74,9 @@ class ConstantPropagation(SparseForwardAnalysis["State"], DecidingAnalysis):
     def join(self, one: State, other: State) -> State:
         if one is None or other is None:
             return None
+        if isinstance(one, Number) or isinstance(other, Number):  # equal attributes are one object
+            same = isinstance(one, Number) and isinstance(other, Number) and one.attribute is other.attribute
+            return one if same else None
         a, b = one.array, other.array
         if a is b:
             return one
@@ -73,7 +87,7 @@ class ConstantPropagation(SparseForwardAnalysis["State"], DecidingAnalysis):
     def entry_state(self, value: Value) -> State:
         return None
 
-    def constant(self, value: Value) -> DenseAttr | NotYet | None:
+    def constant(self, value: Value) -> Attribute | NotYet | None:
         return _attribute(value, self.states[value]) if value in self.states else NOT_YET
 
     # -- operations ----------------------------------------------------------------------------------------------------
@@ -82,7 +96,7 @@ class ConstantPropagation(SparseForwardAnalysis["State"], DecidingAnalysis):
         results, states = op.results, self.states
         if all(result in states and states[result] is None for result in results):
             return
-        if self.is_constant(results[0]):
+        if constant_type(results[0]) is not None and self.is_constant(results[0]):
             array = read_constant(results[0], self._program, self._mutable)
             if results[0] not in states and array is not None:
                 self.learn(results[0], Constant(array, op))
@@ -91,10 +105,14 @@ class ConstantPropagation(SparseForwardAnalysis["State"], DecidingAnalysis):
             return
         operands = op.operands
         known = [states[value] for value in operands if value in states]
+        if len(known) < len(operands) and None not in known and len(results) == 1 and Fold in op.info.interfaces:
+            return  # it may fold once the others are reached
         if not operands or None in known or not is_evaluable(op):
             self.give_up(results)
         elif len(known) == len(operands) and results[0] not in states:
-            arrays = evaluate_constants(op, [state.array for state in known if state is not None], self._max_bytes)
+            arrays = evaluate_constants(
+                op, [state.array for state in known if isinstance(state, Constant)], self._max_bytes
+            )
             if arrays is None:
                 self.refused.add(op)
                 self.give_up(results)
@@ -108,13 +126,18 @@ class ConstantPropagation(SparseForwardAnalysis["State"], DecidingAnalysis):
         if model is None or len(op.results) != 1:
             return False
         folded = model.fold([_attribute(value, self.states.get(value)) for value in op.operands])
+        kind = op.result.type
         if isinstance(folded, Value):
             self.depend(folded, self, op)
             if folded in self.states:
-                self.learn(op.result, self.states[folded] if constant_type(op.result) is not None else None)
+                is_known = constant_type(op.result) is not None or is_number(kind)
+                self.learn(op.result, self.states[folded] if is_known else None)
             return True
-        if isinstance(folded, DenseAttr) and folded.type is op.result.type:
+        if isinstance(folded, DenseAttr) and folded.type is kind:
             self.learn(op.result, Constant(folded.value))
+            return True
+        if isinstance(folded, Attribute) and is_number(kind) and type_of(folded) is kind:
+            self.learn(op.result, Number(folded))
             return True
         return False
 
@@ -129,6 +152,8 @@ def propagate_constants(
     return found
 
 
-def _attribute(value: Value, state: State) -> DenseAttr | None:
+def _attribute(value: Value, state: State) -> Attribute | None:
+    if isinstance(state, Number):
+        return state.attribute
     kind = value.type
     return DenseAttr(state.array, kind) if state is not None and isinstance(kind, VTensorType) else None

@@ -8,7 +8,23 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tx8ir.core import Compute, DenseAttr, Operation, Program, Pure, Value, ViewLike, VTensorType, detached
+from tx8ir.core import (
+    BoolAttr,
+    Compute,
+    ConstantLike,
+    DenseAttr,
+    FloatAttr,
+    IntAttr,
+    Operation,
+    Program,
+    Pure,
+    Type,
+    Value,
+    ViewLike,
+    VTensorType,
+    detached,
+)
+from tx8ir.core.attrs.builtin_types import integer_format, is_float, is_integer
 from tx8ir.dialects import builtin, pd
 from tx8ir.interpreter import EvaluationError, evaluate_operation
 
@@ -19,16 +35,19 @@ INLINE_ELEMENTS: Final = 16
 
 
 def splat_value(value: Value) -> Scalar | None:
-    """The one number that every element of `value` is, when `value` is a `pd.full` or a `builtin.constant`; else None.
+    """The one number that every element of `value` is, when `value` is a `pd.full`, a `builtin.constant` or a constant
+    of another dialect; else None.
 
     O(1) for one element, else O(elements) unless the first and the last differ.
     """
     op = value.defining_op
     if isinstance(op, pd.FullOp):
         return _full_element(op).item() if op.out.type.__class__ is VTensorType and 0 not in op.shape else None
-    if not isinstance(op, builtin.ConstantOp):
+    if op is None or ConstantLike not in op.info.traits:
         return None
-    attribute = op.attributes["value"]
+    attribute = op.attributes.get("value")
+    if isinstance(attribute, (BoolAttr, IntAttr, FloatAttr)):
+        return attribute.value
     if not isinstance(attribute, DenseAttr) or attribute.value.size == 0:
         return None
     flat = attribute.value.reshape(-1)
@@ -58,6 +77,11 @@ def constant_type(value: Value) -> VTensorType | None:
     """The type of `value` when it is a static `vtensor`, else None."""
     kind = value.type
     return kind if isinstance(kind, VTensorType) and kind.is_static else None
+
+
+def is_number(kind: Type) -> bool:
+    """Whether values of the type are numbers that `arith` counts with: signless integers, indices and floats."""
+    return is_float(kind) or (is_integer(kind) and integer_format(kind)[1] == "signless")
 
 
 def is_constant(value: Value, program: Program, mutable: Collection[str]) -> bool:

@@ -215,16 +215,16 @@ class _BinaryModel(Model[Operation], InferIntRange):
         return (None,) if x is None or y is None else (type(self).rule(x, y),)
 
 
-def _signed(x: IntRange) -> Bounds:
+def signed_bounds(x: IntRange) -> Bounds:
     return x.smin, x.smax
 
 
-def _unsigned(x: IntRange) -> Bounds:
+def unsigned_bounds(x: IntRange) -> Bounds:
     return x.umin, x.umax
 
 
 def _shift_left(x: IntRange, y: IntRange) -> IntRange:
-    return shift(int.__lshift__, _signed(x), y).meet(shift(int.__lshift__, _unsigned(x), y))
+    return shift(int.__lshift__, signed_bounds(x), y).meet(shift(int.__lshift__, unsigned_bounds(x), y))
 
 
 _ARITH: Final[dict[Any, Callable[[IntRange, IntRange], IntRange]]] = {
@@ -239,15 +239,15 @@ _ARITH: Final[dict[Any, Callable[[IntRange, IntRange], IntRange]]] = {
     arith.OrIOp: bitwise_or,
     arith.XOrIOp: bitwise_xor,
     arith.ShLIOp: _shift_left,
-    arith.ShRUIOp: lambda x, y: shift(int.__rshift__, _unsigned(x), y),
-    arith.ShRSIOp: lambda x, y: shift(int.__rshift__, _signed(x), y),
-    arith.DivSIOp: lambda x, y: divide(truncated_quotient, _signed(x), _signed(y), x.width),
-    arith.FloorDivSIOp: lambda x, y: divide(int.__floordiv__, _signed(x), _signed(y), x.width),
-    arith.CeilDivSIOp: lambda x, y: divide(ceiling_quotient, _signed(x), _signed(y), x.width),
-    arith.DivUIOp: lambda x, y: divide(int.__floordiv__, _unsigned(x), _unsigned(y), x.width),
-    arith.CeilDivUIOp: lambda x, y: divide(ceiling_quotient, _unsigned(x), _unsigned(y), x.width),
-    arith.RemSIOp: lambda x, y: truncated_remainder(_signed(x), _signed(y), x.width),
-    arith.RemUIOp: lambda x, y: truncated_remainder(_unsigned(x), _unsigned(y), x.width),
+    arith.ShRUIOp: lambda x, y: shift(int.__rshift__, unsigned_bounds(x), y),
+    arith.ShRSIOp: lambda x, y: shift(int.__rshift__, signed_bounds(x), y),
+    arith.DivSIOp: lambda x, y: divide(truncated_quotient, signed_bounds(x), signed_bounds(y), x.width),
+    arith.FloorDivSIOp: lambda x, y: divide(int.__floordiv__, signed_bounds(x), signed_bounds(y), x.width),
+    arith.CeilDivSIOp: lambda x, y: divide(ceiling_quotient, signed_bounds(x), signed_bounds(y), x.width),
+    arith.DivUIOp: lambda x, y: divide(int.__floordiv__, unsigned_bounds(x), unsigned_bounds(y), x.width),
+    arith.CeilDivUIOp: lambda x, y: divide(ceiling_quotient, unsigned_bounds(x), unsigned_bounds(y), x.width),
+    arith.RemSIOp: lambda x, y: truncated_remainder(signed_bounds(x), signed_bounds(y), x.width),
+    arith.RemUIOp: lambda x, y: truncated_remainder(unsigned_bounds(x), unsigned_bounds(y), x.width),
 }
 _INDEX: Final[dict[Any, Any]] = {
     index.AddOp: arith.AddIOp,
@@ -283,7 +283,7 @@ class _CmpIRange(Model[Any], InferIntRange):
         if x is None or y is None:
             return (truth(None),)
         relation: str = self.op.relation
-        view = _unsigned if relation.startswith("u") else _signed
+        view = unsigned_bounds if relation.startswith("u") else signed_bounds
         return (truth(compare(relation[-2:], view(x), view(y))),)
 
 
@@ -294,7 +294,7 @@ class _IndexCmpRange(Model[Any], InferIntRange):
         if x is None or y is None:
             return (truth(None),)
         relation: str = self.op.pred.value
-        view = _unsigned if relation.startswith("u") else _signed
+        view = unsigned_bounds if relation.startswith("u") else signed_bounds
         return (truth(compare(relation[-2:], view(x), view(y))),)
 
 
@@ -371,9 +371,9 @@ def _limits(value: Value) -> Bounds:
     return kind.element.format.integer_range
 
 
-def _view_of(value: Value) -> Callable[[IntRange], Bounds]:
+def view_of(value: Value) -> Callable[[IntRange], Bounds]:
     """How the bits of an element are read: bools and unsigned formats without a sign."""
-    return _unsigned if _limits(value)[0] == 0 else _signed
+    return unsigned_bounds if _limits(value)[0] == 0 else signed_bounds
 
 
 class _PdModel(Model[Any], InferIntRange):
@@ -408,7 +408,7 @@ class _ExtremumRange(Model[Any], InferIntRange):
         x, y = operands
         if x is None or y is None:
             return (None,)
-        is_signed = _view_of(self.op.results[0]) is _signed
+        is_signed = view_of(self.op.results[0]) is signed_bounds
         if isinstance(self.op, pd.MaximumOp):
             return ((signed_maximum if is_signed else unsigned_maximum)(x, y),)
         return ((signed_minimum if is_signed else unsigned_minimum)(x, y),)
@@ -420,7 +420,7 @@ class _RemainderRange(Model[Any], InferIntRange):
         x, y = operands
         if x is None or y is None or x.width < 8:
             return (None,)
-        view = _view_of(self.op.results[0])
+        view = view_of(self.op.results[0])
         rule = floored_remainder if isinstance(self.op, pd.RemainderOp) else truncated_remainder
         return (rule(view(x), view(y), x.width),)
 
@@ -441,7 +441,7 @@ class _ComparisonRange(Model[Any], InferIntRange):
         x, y = operands
         if x is None or y is None:
             return (truth(None),)
-        view = _view_of(self.op.operands[0])
+        view = view_of(self.op.operands[0])
         return (truth(compare(_RELATIONS[type(self.op)], view(x), view(y))),)
 
 
@@ -454,7 +454,7 @@ class _CastRange(Model[Any], InferIntRange):
         low, high = _limits(result)
         if x is None or low > high:
             return (None,)
-        least, greatest = _view_of(self.op.operands[0])(x)
+        least, greatest = view_of(self.op.operands[0])(x)
         if (low, high) == (0, 1):
             return (truth(compare("ne", (least, greatest), (0, 0))),)
         return (IntRange.wrapped(_width(result), least, greatest) if low <= least and greatest <= high else None,)

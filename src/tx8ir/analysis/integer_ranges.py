@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from tx8ir.core import Attribute, Block, BoolAttr, DenseAttr, IntAttr, Operation, Program, Region, Value
-from tx8ir.core.attrs.builtin_types import element_of, integer_format, is_integer
+from tx8ir.core.attrs.builtin_types import element_of, integer_format, integer_range, is_integer
 from tx8ir.core.attrs.types import TensorType, Type, VTensorType, i1
 from tx8ir.core.ir.int_range import InferIntRange, IntRange
 
@@ -171,12 +171,16 @@ def _is_carried(value: Value) -> bool:
 
 
 def constant_attribute(number: int, type: Type) -> Attribute | None:
-    """The constant of a type that is one integer everywhere; None where its extents are not known."""
+    """The constant of a type whose every element has the bits of one integer; None where its extents are not known."""
+    element = element_of(type)
+    if element is not i1:
+        low, high = integer_range(element)
+        number = (number - low) % (high - low + 1) + low
     if isinstance(type, VTensorType):
         if not type.is_static:
             return None
-        element = type.element
-        return DenseAttr(np.full(type.shape, number != 0 if element is i1 else number, element.dtype), type)
+        dtype = type.element.dtype
+        return DenseAttr(np.full(type.shape, number != 0 if element is i1 else number, dtype), type)
     if type is i1:
         return BoolAttr(number != 0)
     return IntAttr(number, type) if is_integer(type) else None

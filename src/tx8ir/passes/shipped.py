@@ -42,6 +42,7 @@ PASSES: Final = {
     "remove-dead-buffers": "transforms.storage.remove_dead_buffers:RemoveDeadBuffers",
     "remove-unused-functions": "transforms.cleanup.remove_unused_functions:RemoveUnusedFunctions",
     "sccp": "transforms.cleanup.sccp:Sccp",
+    "int-range-optimizations": "transforms.cleanup.int_range_optimizations:IntRangeOptimizations",
     "simplify-control-flow": "transforms.control_flow.simplify_control_flow:SimplifyControlFlow",
     "split-large-ops": "transforms.legalize.split_large_ops:SplitLargeOps",
     "to-inplace": "transforms.storage.to_inplace:ToInplace",

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .cleanup.cse import CommonSubexpressionElimination, eliminate_common_subexpressions
     from .cleanup.dce import DeadCodeElimination, eliminate_dead_code
     from .cleanup.externalize_constants import ExternalizeConstants
+    from .cleanup.int_range_optimizations import IntRangeOptimizations
     from .cleanup.reconcile_unrealized_casts import ReconcileUnrealizedCasts
     from .cleanup.remove_unused_functions import RemoveUnusedFunctions
     from .cleanup.sccp import Sccp
@@ -91,6 +92,7 @@ __all__ = [
     "RemoveDeadBuffers",
     "ReconcileUnrealizedCasts",
     "RemoveUnusedFunctions",
+    "IntRangeOptimizations",
     "Sccp",
     "SplitLargeOps",
     "SimplifyControlFlow",

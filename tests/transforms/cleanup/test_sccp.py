@@ -26,6 +26,7 @@ from tx8ir.core import (
     parse,
 )
 from tx8ir.dialects import builtin, cf, func, pd, scf
+from tx8ir.passes import PassManager
 from tx8ir.testing import assert_preserves
 from tx8ir.testing.programs import EVERYTHING, Writer, ranked, tensor_programs
 from tx8ir.transforms import Sccp
@@ -392,3 +393,74 @@ def test_numbers_are_those_of_the_interpreter(build, run) -> None:
     assert isinstance(constant, builtin.ConstantOp)
     assert isinstance(constant.value, DenseAttr)
     assert constant.value.value.tobytes() == np.add(np.float32(0.1), np.float32(0.2)).tobytes()
+
+
+class TestNumbers:
+    """What `arith` and `index` count with: no tensors."""
+
+    TEXT = """
+module {
+  func.func @main(%x: index, %t: tensor<4xf32>) -> (f32, index, index, f32) {
+    %c0 = arith.constant 0 : index
+    %c2 = arith.constant 2 : index
+    %c3 = arith.constant 3 : index
+    %half = arith.constant 1.5 : f32
+    %less = arith.cmpi slt, %c2, %c3 : index
+    %chosen = scf.if %less -> (f32) {
+      %twice = arith.addf %half, %half : f32
+      scf.yield %twice : f32
+    } else {
+      %e = tensor.extract %t[%x] : tensor<4xf32>
+      scf.yield %e : f32
+    }
+    %case = scf.index_switch %c3 -> index
+    case 3 {
+      %six = arith.muli %c3, %c2 : index
+      scf.yield %six : index
+    }
+    default {
+      scf.yield %x : index
+    }
+    %never = scf.for %i = %c3 to %c2 step %c2 iter_args(%acc = %case) -> (index) {
+      %n = arith.addi %acc, %x : index
+      scf.yield %n : index
+    }
+    %carried = scf.for %i = %c0 to %x step %c2 iter_args(%acc = %half) -> (f32) {
+      %one = arith.constant 1.0 : f32
+      %n = arith.mulf %acc, %one : f32
+      scf.yield %n : f32
+    }
+    cf.cond_br %less, ^bb1(%chosen : f32), ^bb1(%carried : f32)
+  ^bb1(%v: f32):
+    return %v, %case, %never, %carried : f32, index, index, f32
+  }
+}
+"""
+
+    def test_choices_switches_loops_and_branches_on_constants_go(self) -> None:
+        program = parse(self.TEXT)
+        PassManager.parse("sccp,simplify-control-flow,dce").run(program)
+        operations = list(program.main.body.block)
+        assert len(program.main.body) == 1
+        assert {op.name for op in operations} == {"arith.constant", "func.return"}
+        assert [splat_value(value) for value in operations[-1].operands] == [3.0, 6, 6, 1.5]
+
+    def test_a_number_that_differs_from_round_to_round_is_not_constant(self) -> None:
+        program = parse("""
+module {
+  func.func @main(%n: index) -> (index, index) {
+    %zero = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %r:2 = scf.for %i = %zero to %n step %one iter_args(%a = %zero, %b = %one) -> (index, index) {
+      %next = arith.addi %a, %b : index
+      %same = arith.muli %b, %one : index
+      scf.yield %next, %same : index, index
+    }
+    return %r#0, %r#1 : index, index
+  }
+}
+""")
+        Sccp().run(program)
+        first, second = program.main.body.block.last_op.operands
+        assert splat_value(first) is None
+        assert splat_value(second) == 1

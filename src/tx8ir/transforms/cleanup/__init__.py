@@ -7,6 +7,7 @@
 | `cse` | yes |
 | `dce` | yes, always; in `straighten` |
 | `externalize-constants` | no |
+| `int-range-optimizations` | no |
 | `reconcile-unrealized-casts` | no |
 | `remove-unused-functions` | in `straighten` |
 | `sccp` | in `straighten` |

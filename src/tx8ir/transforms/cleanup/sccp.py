@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from tx8ir.analysis.constant_propagation import Constant, propagate_constants
+from tx8ir.analysis.constant_propagation import Constant, Number, propagate_constants
 from tx8ir.analysis.constants import constant_name, constant_type, make_constant
 from tx8ir.core import Operation, Program, Pure, Value, detached
 from tx8ir.dialects import builtin
+from tx8ir.dialects.arith.constants import make_constant as number_constant
 from tx8ir.passes import OperationPass, option, register_pass
 
 from .dce import eliminate_dead_code
@@ -33,12 +34,15 @@ class Sccp(OperationPass):
     Branches whose condition has become constant are left to `simplify-control-flow`; code that cannot be reached is not
     looked at.
 
+    Numbers that are no tensors (`i1`, `index`, `f32`: what `arith` counts with) are known by their `Fold` alone; where
+    one is constant, there is an `arith.constant`.
+
     Assumes: a function that the program calls, that is not public and whose name stands in no other attribute is called
     from nowhere else (turned off by `interprocedural`; nested in functions, each is on its own). Guarantees: where a
-    constant was found it is used, but for values without a static vtensor type; a parameter that may be written is no
-    constant. Operations that fail when evaluated stay. Idempotent. Cost: O(operations + uses + edges), and evaluating
-    each operation once. Statistics: `folded` (results), `arguments` (of blocks), `variables` (made in the weight store
-    for constants too large for the graph), `refused` (too large, or evaluation failed).
+    constant was found it is used, but for values that are neither numbers nor of a static vtensor type; a parameter
+    that may be written is no constant. Operations that fail when evaluated stay. Idempotent. Cost: O(operations + uses
+    + edges), and evaluating each operation once. Statistics: `folded` (results), `arguments` (of blocks), `variables`
+    (made in the weight store for constants too large for the graph), `refused` (too large, or evaluation failed).
 
     From Wegman and Zadeck, Constant Propagation with Conditional Branches, TOPLAS 13(2), 1991; on regions as in MLIR's
     `sccp`.
@@ -72,15 +76,9 @@ class Sccp(OperationPass):
         if constants:
             eliminate_dead_code(root, by=self.name)
 
-    def _materialize(self, value: Value, found: Constant, program: Program) -> None:
+    def _materialize(self, value: Value, found: Constant | Number, program: Program) -> None:
         """Let a constant take the place of a value."""
-        kind = constant_type(value)
-        assert kind is not None  # only such values are known
-        if found.source is not None and found.source.result.type is kind:
-            constant: Operation = found.source.clone()
-        else:
-            constant = make_constant(np.asarray(found.array), kind, program, constant_name(value, "folded"))
-            self.count("variables", isinstance(constant, builtin.GetParameterOp))
+        constant = self._constant(value, found, program)
         op = value.defining_op
         block = value.parent_block
         assert block is not None  # the value is in the program
@@ -91,8 +89,20 @@ class Sccp(OperationPass):
             block.prepend(constant)
         value.replace_all_uses_with(constant.result)
 
+    def _constant(self, value: Value, found: Constant | Number, program: Program) -> Operation:
+        """A detached constant that is what was found of a value."""
+        if isinstance(found, Number):
+            return number_constant(found.attribute)
+        kind = constant_type(value)
+        assert kind is not None  # only such values are known
+        if found.source is not None and found.source.result.type is kind:
+            return found.source.clone()
+        constant = make_constant(np.asarray(found.array), kind, program, constant_name(value, "folded"))
+        self.count("variables", isinstance(constant, builtin.GetParameterOp))
+        return constant
 
-def _vanishes(op: Operation, constants: Mapping[Value, Constant]) -> bool:
+
+def _vanishes(op: Operation, constants: Container[Value]) -> bool:
     """Whether nothing needs `op` any more: it is evaluated now."""
     return (
         Pure in op.info.traits
