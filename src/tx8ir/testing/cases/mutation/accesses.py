@@ -418,3 +418,35 @@ def _zeros(draft: Draft) -> np.ndarray:  # pyright: ignore[reportMissingTypeArgu
     choices = np.array((0.0, -0.0, 1.0, 0.0), np.float64)
     generator = np.random.default_rng(draft.rng.randrange(1 << 30))
     return np.asarray(generator.choice(choices, draft.type.shape)).astype(draft.type.element.dtype)
+
+
+def work_on_a_copy(draft: Draft) -> Sequence[Value]:
+    """Storage that is copied, and written back in the end; both, or what they held before, are read in between.
+
+    One of them may be written where the other is expected to be, and the copy live on.
+    """
+    rng = draft.rng
+    x = draft.input()
+    original = draft.input(draft.type.to_tensor())
+    kept: list[Value] = []
+
+    def read(stored: Value, share: float) -> None:
+        if draft.perhaps(share):
+            with draft.at(draft.block):
+                kept.append(builtin.to_vtensor(stored).out)
+
+    read(original, 0.3)
+    with draft.at(draft.block):
+        copy = builtin.to_tensor(original).out
+    for _ in range(rng.choice((1, 1, 2))):
+        read(original, 0.2)
+        draft.effect(original if draft.perhaps(0.15) else copy, x)
+        read(rng.choice((original, original, copy)), 0.5)
+    with draft.at(draft.block):
+        pd.assign_(original, builtin.to_vtensor(copy).out)
+    for stored in (copy, original):
+        if draft.perhaps(0.2):
+            draft.effect(stored, x)
+    read(copy, 0.2)
+    read(original, 0.8)
+    return kept or [x]

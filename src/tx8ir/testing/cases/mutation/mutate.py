@@ -19,6 +19,7 @@ Mutator: TypeAlias = Callable[[Program, random.Random, Material], bool]
 _MUTATORS: Final[tuple[tuple[Mutator, int], ...]] = (
     (operations.change_attribute, 10),
     (operations.other_kind, 4),
+    (operations.other_sample, 3),
     (operations.change_numbers, 4),
     (operations.rewire, 4),
     (operations.copy_operand, 2),

@@ -207,6 +207,34 @@ def set_kind(ops: Sequence[Op], name: str, rng: random.Random) -> bool:
     return True
 
 
+def other_sample(program: Program, rng: random.Random, material: Material) -> bool:
+    """An operation as in another of its samples, with what goes together there: attributes, and the types of operands.
+
+    So may those be that are equal to it but for operands; what they share, they go on to share.
+    """
+    op = _some(program, rng, material)
+    if not isinstance(op, Op) or op.regions or not op.results:
+        return False
+    choices = [s for s in samples(op.name) if len(s.types) == len(op.operands)]
+    choices = [s for s in choices if all(o.domain.is_everything for o in s.operands)]
+    if not choices:
+        return False
+    sample = rng.choice(choices)
+    taken: dict[tuple[int, Value], Value] = {}
+    for old in alike(program, op) if rng.random() < 0.7 else [op]:
+        values: list[Value] = []
+        for place in enumerate(old.operands):
+            if place not in taken:
+                taken[place] = add_input(program, sample.types[place[0]])
+            values.append(taken[place])
+        with Builder.before(old):
+            made = sample.build(values)
+        for result, new in zip(old.results, made.results, strict=True):
+            result.replace_all_uses_with(new)
+        old.erase(by="mutate")
+    return True
+
+
 def alike(program: Program, op: Op) -> list[Op]:
     """The operations that are equal to one but for their operands, itself among them."""
     types = [v.type for v in op.operands]

@@ -18,7 +18,7 @@ from tx8ir.core import Block, FunctionType, Program, Value, detached
 from tx8ir.dialects import func
 
 from . import decisions, flow, numbered_flow
-from .accesses import accesses, storage_of_a_loop
+from .accesses import accesses, storage_of_a_loop, work_on_a_copy
 from .collections import lists_and_dictionaries, named_inputs_and_results
 from .constants import constant_expressions
 from .draft import Draft
@@ -49,6 +49,7 @@ _TEMPLATES: Final[tuple[tuple[Template, frozenset[str]], ...]] = (
     (constant_expressions, frozenset({"builtin.constant", "pd.full"})),
     (accesses, frozenset({"scf.if", "scf.while", "func.call"})),
     (storage_of_a_loop, frozenset({"builtin.to_tensor"})),
+    (work_on_a_copy, frozenset({"builtin.to_tensor"})),
     (lists_and_dictionaries, frozenset(f"builtin.{n}" for n in ("combine", "slice", "split", "make_dict", "get_item"))),
     (named_inputs_and_results, frozenset({"pd.feed", "pd.fetch"})),
 )
