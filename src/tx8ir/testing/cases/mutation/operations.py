@@ -151,6 +151,8 @@ def change_numbers(program: Program, rng: random.Random, material: Material) -> 
     data = np.array(op.value.value)
     flat = data.reshape(-1)
     how = rng.random()
+    if type_.rank == 1 and type_.element.format.is_integer and rng.random() < 0.4:
+        return _permute(op, type_, rng)
     if how < 0.35:
         place = rng.randrange(data.size)
         with np.errstate(all="ignore"):
@@ -170,6 +172,15 @@ def change_numbers(program: Program, rng: random.Random, material: Material) -> 
     if data.tobytes() == op.value.value.tobytes():
         return False
     op.set_attribute("value", DenseAttr(held(data, type_.element.format) if type_.element.is_float else data, type_))
+    return True
+
+
+def _permute(op: builtin.ConstantOp, type_: RankedTensor, rng: random.Random) -> bool:
+    """Whole numbers become places in another order: one that is not its own inverse shows which way it goes."""
+    count = rng.choice((type_.shape[0], 2, 3, 4))
+    order = np.array(rng.sample(range(count), count)).astype(type_.element.dtype)
+    op.set_attribute("value", DenseAttr(order, type_.with_shape((count,))))
+    op.out.type = type_.with_shape((count,))
     return True
 
 
