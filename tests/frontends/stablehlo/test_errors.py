@@ -89,6 +89,10 @@ def test_the_type_of_complex_numbers_says_that_of_their_parts():
             "takes each 0 elements; expected 1 or more",
         ),
         (
+            "stablehlo.slice %x [0:4398046511104] : (tensor<4xf32>) -> tensor<4xf32>",
+            "expected numbers below 2147483648",
+        ),
+        (
             '"stablehlo.sort"(%x) <{dimension = 3 : i64}> ({\n^bb0(%a: tensor<f32>, %b: tensor<f32>):\n'
             "%c = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
             "stablehlo.return %c : tensor<i1>}) : (tensor<4xf32>) -> tensor<4xf32>",

@@ -268,7 +268,7 @@ class ModuleImporter:
             raise
         except IrError as error:
             raise self.error(error.message, op) from error
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        except (ArithmeticError, AttributeError, LookupError, MemoryError, TypeError, ValueError) as error:
             # What a text can say is more than converters foresee; the cause is kept for who wants to know.
             raise self.error(
                 f"is malformed, or beyond what is supported: {type(error).__name__}: {error}", op

@@ -18,6 +18,8 @@ from .errors import StableHloImportError
 if TYPE_CHECKING:
     from .importer import ModuleImporter
 
+LARGEST: Final = 1 << 31
+"""Extents, strides and paddings stay below this."""
 SMALL: Final = 64
 """Elements of the largest tensor that is written into the program; larger ones go to the weights."""
 
@@ -102,6 +104,8 @@ class StableHloNode:
         if numbers is None or (length is not None and len(numbers) != length):
             expected = "integers" if length is None else f"{length} integers"
             raise self.error(f"attribute {key} is {found}; expected {expected}")
+        if any(abs(number) >= LARGEST for number in numbers):
+            raise self.error(f"attribute {key} is {found}; expected numbers below {LARGEST}")
         return numbers
 
     def int(self, key: str, default: int | None = None) -> int:

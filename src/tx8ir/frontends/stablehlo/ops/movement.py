@@ -14,6 +14,9 @@ from tx8ir.frontends.stablehlo.node import StableHloNode
 from tx8ir.frontends.stablehlo.registry import Converted, converter
 from tx8ir.frontends.values import tensor_type
 
+MOST = 1 << 28
+"""No constant is made of more elements than this."""
+
 
 @converter("stablehlo.constant", elementwise=True)
 def constant(node: StableHloNode) -> Converted:
@@ -39,6 +42,8 @@ def iota(node: StableHloNode) -> Converted:
 def counted(node: StableHloNode, shape: Sequence[int]) -> Value | Operation:
     """The place of each element of a tensor of this shape on the axis that the node names."""
     (axis,) = node.axes((node.int("iota_dimension"),), len(shape), "the axes")
+    if shape[axis] > MOST:
+        raise node.error(f"would make a constant of {shape[axis]} elements; at most {MOST} are supported")
     element = node.result.element
     numbers = np.arange(shape[axis]).reshape([-1 if a == axis else 1 for a in range(len(shape))])
     found = node.constant(numbers.astype(element.dtype), element, "places")
@@ -247,6 +252,8 @@ def dynamic_slice(node: StableHloNode) -> Converted:
     sizes = node.ints("slice_sizes", length=len(shape))
     out = x
     for axis, (start, size) in enumerate(zip(starts, sizes, strict=True)):
+        if not 0 <= size <= shape[axis]:
+            raise node.error(f"slice_sizes are {list(sizes)} of {tensor_type(x)}")
         if size == shape[axis]:
             continue
         known = node.known(start)
