@@ -70,7 +70,7 @@ def _absorb(
         return None
     factor, shift = affine
     per_output = (-1, 1, 1, 1) if conv.filter_format == "OIHW" else (1, 1, -1, 1)
-    with np.errstate(invalid="ignore"):  # an infinite weight
+    with np.errstate(all="ignore"):  # what is not finite then is left alone
         exact = weight.astype(np.float64) * factor.reshape(per_output)
     new_weight = rounded(exact, kind.element.format)
     outputs = conv.filter_shape[0]
