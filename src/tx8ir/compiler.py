@@ -12,7 +12,6 @@ import attrs
 
 from tx8ir.backend.graph import CompileError
 from tx8ir.backend.lowering.lift_state import state_of
-from tx8ir.backend.schedule.annotations import read_spm_bytes
 from tx8ir.core import (
     DYNAMIC,
     ElementLike,
@@ -25,7 +24,7 @@ from tx8ir.core import (
     f16,
     f32,
 )
-from tx8ir.dialects import tx8
+from tx8ir.dialects import tx8, tx8be
 from tx8ir.executable import Executable, copied_state
 from tx8ir.passes import Instrumentation, Pass, PassManager, find_pass
 from tx8ir.reports import CompileReport, CompileStage
@@ -36,7 +35,6 @@ from tx8ir.transforms.preparation import OPTIONS, PREPARATION, REQUIRED
 Dtype = Literal["f32", "bf16", "f16"]
 GraphPasses = Literal["full", "required"]
 Grouping = Literal["fused", "single", "patterns", "optimal"]
-Loops = Literal["large", "all", "none"]
 OnOff = Literal["on", "off"]
 
 DTYPES: Final = (f32, bf16, f16)
@@ -58,13 +56,10 @@ class CompileOptions:
     opt_graph: "full" runs every pass of `transforms.preparation`; "required" only those that bring programs into a form
         the backend takes.
     opt_group: "fused" merges groups where the search prices the merged one lower, so that what lies between stays in
-        SPM; "single" leaves one operation per group. "patterns" and "optimal" make loop nests of all groups
+        SPM; "single" leaves one operation per group. "patterns" and "optimal" part the graph
         (`group-partition`): by the patterns of a file, or those of all connected ones that take the fewest cycles,
         which makes the fastest programs and takes seconds longer.
     opt_patterns: the path of a file with patterns of groups; "" is the file of the package.
-    opt_loops: which groups become loop nests (`schedule-groups`): "large" ones and those that have no tiling, or "all",
-        which makes faster programs and takes seconds longer. "none": all are time steps of a tiling, one after the
-        other; not every group has one.
     opt_ddr: "on" lets variables in DDR that are not live together share bytes; "off" gives each bytes of its own, so
         that a run leaves all of them in memory to be looked at.
     """
@@ -75,7 +70,6 @@ class CompileOptions:
         default="fused", validator=attrs.validators.in_(("fused", "single", "patterns", "optimal"))
     )
     opt_patterns: str = ""
-    opt_loops: Loops = attrs.field(default="large", validator=attrs.validators.in_(("large", "all", "none")))
     opt_ddr: OnOff = attrs.field(default="on", validator=attrs.validators.in_(("on", "off")))
 
 
@@ -105,8 +99,6 @@ STAGES: Final = (
     "group-partition",
     "group-barriers",
     "schedule-groups",
-    "shard-and-split",
-    "allocate-spm",
     "allocate-ddr",
     "generate-tx8",
 )
@@ -127,14 +119,10 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
     if options.opt_graph == "required":
         left_out |= set(PREPARATION) - REQUIRED
     parted = options.opt_group in ("patterns", "optimal")
-    if parted and options.opt_loops == "none":
-        raise IrError(f'opt_group="{options.opt_group}" makes groups for loop nests, and opt_loops is "none"')
     if options.opt_group != "fused":
         left_out.add("group-fuse")
     if not parted:
         left_out.add("group-partition")
-    if options.opt_loops == "none":
-        left_out.add("schedule-groups")
     stages = [stage for stage in stages if stage not in left_out]
     texts: list[str] = []
     for name in stages:
@@ -142,14 +130,10 @@ def pipeline(options: CompileOptions = CompileOptions(), *, through: str | None 
         taken = [OPTIONS[name]] if name in OPTIONS else []
         if name == "allocate-ddr" and options.opt_ddr == "off":
             taken.append("reuse=false")
-        if name == "group-fuse" and options.opt_loops != "large":
-            taken.append(f"loops={options.opt_loops}")
         if name == "group-partition":
             taken.append(f"by={options.opt_group}")
             if options.opt_patterns:
                 taken.append(f'file="{options.opt_patterns}"')
-        if name == "schedule-groups" and (parted or options.opt_loops == "all"):
-            taken.append("every=true")
         if options.dtype is not None and kind is not None and "dtype" in attrs.fields_dict(kind):
             taken.append(f"dtype={options.dtype}")
         texts.append(f"{name}{{{','.join(taken)}}}" if taken else name)
@@ -224,7 +208,8 @@ def compile(
         count = 0
         for op in now.module.walk():
             count += 1
-            spm_peak = max(spm_peak, read_spm_bytes(op))
+            if isinstance(op, tx8be.GroupOp):
+                spm_peak = max(spm_peak, op.spm_alloc_size or 0)
         if finished.title == "convert-dtype":
             formats = _float_formats(now)
         done.append(CompileStage(finished.title, seconds, count, dict(finished.statistics)))

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.backend.codegen import GenerateTx8
-from tx8ir.backend.memory import AllocateDdr, AllocateSpm
-from tx8ir.backend.search import ShardAndSplit
+from tx8ir.backend.graph import schedule_of
+from tx8ir.backend.memory import AllocateDdr
+from tx8ir.backend.nest.schedule_groups import ScheduleGroups
 from tx8ir.backend.set_target import SetTarget
 from tx8ir.core import (
     Block,
@@ -88,16 +89,11 @@ class KernelRun:
         return next(op for op in self.group.body.block if isinstance(op, tx8be.StoreVarOp))
 
     @property
-    def sharding(self) -> tuple[int, ...]:
-        """Parts per axis over the tiles."""
-        parallel = self.store.tile_parallel
-        return () if parallel is None else parallel.shape_spatial_sharding
-
-    @property
-    def slice(self) -> tuple[int, ...]:
-        """Extents of one time step."""
-        info = self.store.dev_info
-        return () if info is None else info.temporal_mem_slice
+    def schedule(self) -> tx8be.ScheduleOp:
+        """How the group is computed."""
+        found = schedule_of(self.group)
+        assert found is not None
+        return found
 
     def check(self, roundings: int = 1) -> None:
         """Checks the result: at most `roundings` to its format, on top of fp32 arithmetic; integers are exact.
@@ -201,7 +197,7 @@ def run_kernel(
         PassError: the program cannot be compiled. SimError: an instruction does what the machine does not allow.
     """
     program = build_kernel_program(make, operands, blocked=blocked, sharding=sharding)
-    passes = (SetTarget(spm_bytes=spm_bytes), ShardAndSplit(), AllocateSpm(), AllocateDdr())
+    passes = (SetTarget(spm_bytes=spm_bytes), ScheduleGroups(), AllocateDdr())
     PassManager(passes).run(program)
     compiled = program.clone()
     PassManager((GenerateTx8(),)).run(compiled)

@@ -216,7 +216,7 @@ def schedule(lower: Program, body: NestBody, choice: Choice) -> int:
 
 def allocate(lower: Program) -> Program:
     """A scheduled program with all addresses."""
-    PassManager.parse("group-barriers,shard-and-split,allocate-spm,allocate-ddr").run(lower, verify_each=True)
+    PassManager.parse("group-barriers,schedule-groups,allocate-ddr").run(lower, verify_each=True)
     return lower
 
 

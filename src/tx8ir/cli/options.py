@@ -59,8 +59,7 @@ Opt = Annotated[
     typer.Option(
         "--opt",
         metavar="NAME=VALUE",
-        help="how to compile, repeatable: graph=full|required, group=fused|single|patterns|optimal, "
-        "loops=large|all|none, ddr=on|off",
+        help="how to compile, repeatable: graph=full|required, group=fused|single|patterns|optimal, ddr=on|off",
         autocompletion=completion.compile_options,
     ),
 ]

@@ -1,25 +1,20 @@
 """What the compiler decided about groups: all that the explorer knows of the searches.
 
 The decisions are read from the backend graph. What was tried besides them is read from what the searches remember while
-their passes run (`SearchMemory`, `Solutions`). Both are words and text, so that another search changes this module
+their passes run (`Solutions`). Both are words and text, so that another search changes this module
 alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Final
 
 import attrs
 
 from tx8ir.backend.graph import CompileError, region_tiles, schedule_of
+from tx8ir.backend.nest.problem import problem_key
 from tx8ir.backend.nest.schedule_groups import ScheduleGroups
 from tx8ir.backend.nest.solutions import Solutions
-from tx8ir.backend.schedule.annotations import read_spm_bytes
-from tx8ir.backend.schedule.problem import problem_key
-from tx8ir.backend.search.estimate import Candidate as PricedTiling
-from tx8ir.backend.search.problem import SearchMemory
-from tx8ir.backend.search.shard_and_split import ShardAndSplit
 from tx8ir.core import Operation, Program
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import PassRun
@@ -30,10 +25,6 @@ from .model import Candidate, Group
 
 _NO_WORK = (tx8be.LoadVarOp, tx8be.LoadConstOp, tx8be.StoreVarOp, tx8be.ReturnOp, tx8be.NoneOp, tx8be.ScheduleOp)
 _TAGS = {0: "searched", 1: "split over N, H and T", 2: "an alias in DDR, no code"}
-
-
-_LOOPS: Final = "with loops"
-_TILES: Final = "without loops"
 
 
 @attrs.frozen
@@ -49,50 +40,23 @@ class Searches:
 
     def __init__(self) -> None:
         self.tried: dict[int, Tried] = {}
-        self._memory: SearchMemory | None = None
         self._problems: list[tuple[tx8be.GroupOp, Hashable]] = []
 
     def before_pass(self, run: PassRun) -> None:
         """Notes the problems of the groups as the search will see them."""
-        if run.stage.name not in (ScheduleGroups.name, ShardAndSplit.name):
-            return
-        self._memory = run.stage.analyses.get(SearchMemory, run.program)
-        self._problems = [(group, problem_key(group)) for group in _groups(run.program)]
+        if run.stage.name == ScheduleGroups.name:
+            self._problems = [(group, problem_key(group)) for group in _groups(run.program)]
 
     def after_pass(self, run: PassRun) -> None:
         """Reads what was found for them."""
-        if run.stage.name == ScheduleGroups.name:
-            solutions = run.stage.analyses.get(Solutions, run.program)
-            for group, problem in self._problems:
-                solution = solutions.known(problem, group)
-                if solution is not None:
-                    scheduled = schedule_of(group) is not None
-                    found = tuple(
-                        Candidate(tried.description, tried.cycles, _LOOPS, scheduled and tried.is_chosen)
-                        for tried in solution.tried
-                    )
-                    self._add(group, found, solution.priced)
-        elif run.stage.name == ShardAndSplit.name and self._memory is not None:
-            for group, problem in self._problems:
-                tiles = _tiles(group, self._memory.costs.target)
-                tried, priced = self._memory.tried(problem, tiles)
-                scheduled = schedule_of(group) is not None
-                found = tuple(
-                    Candidate(_tiling(one), one.cycles, _TILES, position == 0 and not scheduled)
-                    for position, one in enumerate(tried)
-                )
-                self._add(group, found, priced)
-
-    def _add(self, group: tx8be.GroupOp, candidates: tuple[Candidate, ...], priced: int) -> None:
-        known = self.tried.get(group.group_id, Tried())
-        self.tried[group.group_id] = Tried((*known.candidates, *candidates), known.priced + priced)
-
-
-def _tiling(candidate: PricedTiling) -> str:
-    """In words: parts of the result over the tiles, the slice of a step, steps and buffers."""
-    tiling = candidate.tiling
-    steps = f"{candidate.steps} step{'s' if candidate.steps > 1 else ''}"
-    return f"tiles {_times(tiling.sharding)}; slice {_times(tiling.slice)}; {steps}; buffers {candidate.buffers}"
+        if run.stage.name != ScheduleGroups.name:
+            return
+        solutions = run.stage.analyses.get(Solutions, run.program)
+        for group, problem in self._problems:
+            solution = solutions.known(problem, group)
+            if solution is not None:
+                found = tuple(Candidate(one.description, one.cycles, one.is_chosen) for one in solution.tried)
+                self.tried[group.group_id] = Tried(found, solution.priced)
 
 
 def _groups(program: Program) -> list[tx8be.GroupOp]:
@@ -142,7 +106,7 @@ def _group(
         ops=tuple(op.name.removeprefix("tx8be.") for op in work),
         sources=tuple(sorted(stands_for)),
         facts={name: text for name, text in _facts(group, body, tried) if text},
-        spm_bytes=read_spm_bytes(group),
+        spm_bytes=group.spm_alloc_size or 0,
         tiles=_tiles(group, target),
         template=group.template_id,
         candidates=tried.candidates,
@@ -166,13 +130,9 @@ def _facts(group: tx8be.GroupOp, body: list[Operation], tried: Tried) -> Iterato
     for store in body:
         if isinstance(store, tx8be.StoreVarOp):
             parallel, info = store.tile_parallel, store.dev_info
-            if parallel is not None and parallel.shape_spatial_sharding:
-                yield "sharding", _times(parallel.shape_spatial_sharding)
-                yield "sharding given", "yes" if parallel.sharding_is_given else ""
-            if info is not None and info.temporal_mem_slice:
-                yield "slice of a step", _times(info.temporal_mem_slice)
+            if parallel is not None and parallel.sharding_is_given:
+                yield "sharding given", _times(parallel.shape_spatial_sharding)
             if info is not None:
-                yield "buffers", "" if schedule is not None else str(info.multi_buf_num)
                 yield "stored as", info.mem_layout
             yield "result", str(store.y.type)
     if group.dev_region is not None:

@@ -147,13 +147,11 @@ class Candidate:
 
     description: in words.
     cycles: its price.
-    search: which of the searches tried it: with loops, or without.
     chosen: whether it is how the group was compiled.
     """
 
     description: str
     cycles: NonNegative
-    search: str
     chosen: bool
 
 
@@ -168,7 +166,7 @@ class Group:
     spm_bytes: the scratch pad that it takes on a tile.
     tiles: how many tiles work on it.
     template: the group whose strategy it shares; -1 when it has its own.
-    candidates: the cheapest strategies that the searches priced, best first of each; empty for groups that need none.
+    candidates: the cheapest strategies that the searches priced, best first; empty for groups that need none.
     priced: how many they priced in all.
     """
 

@@ -52,7 +52,6 @@ PASSES: Final = {
     "unroll": "transforms.control_flow.unroll:Unroll",
     # For the chip.
     "allocate-ddr": "backend.memory.allocate_ddr:AllocateDdr",
-    "allocate-spm": "backend.memory.allocate_spm:AllocateSpm",
     "check-ranges": "backend.lowering.check_ranges:CheckRanges",
     "generate-tx8": "backend.codegen.generate_tx8:GenerateTx8",
     "group-barriers": "backend.grouping.group_barriers:GroupBarriers",
@@ -70,7 +69,6 @@ PASSES: Final = {
     "lower-to-tx8be": "backend.lowering.lower_to_tx8be:LowerToTx8be",
     "schedule-groups": "backend.nest.schedule_groups:ScheduleGroups",
     "set-target": "backend.set_target:SetTarget",
-    "shard-and-split": "backend.search.shard_and_split:ShardAndSplit",
     "value-signature": "backend.lowering.value_signature:ValueSignature",
 }
 """Name to module, relative to `tx8ir`, and class."""

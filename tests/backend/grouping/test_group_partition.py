@@ -14,7 +14,7 @@ from support.nest_graphs import graph, misses
 from tx8ir.backend.grouping.patterns import Pattern, PatternError, Trie, parse_patterns, read_patterns
 from tx8ir.compiler import CompileOptions, lower
 from tx8ir.compiler import compile as compile_program
-from tx8ir.core import IrError, Program, VTensorType, f32
+from tx8ir.core import Program, VTensorType, f32
 from tx8ir.dialects import pd, tx8be
 from tx8ir.interpreter import evaluate
 from tx8ir.sim import time_program
@@ -82,7 +82,7 @@ def test_a_group_stores_what_others_read(build_program: Fixture) -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_the_same_values_in_no_more_cycles(seed: int) -> None:
     program = graph(seed)
-    made = {way: compile_program(program, options=CompileOptions(opt_group=way, opt_loops="all")).program
+    made = {way: compile_program(program, options=CompileOptions(opt_group=way)).program
             for way in ("single", "patterns", "optimal")}  # fmt: skip
     for one in made.values():
         assert misses(program, one, seed) is None
@@ -147,8 +147,3 @@ class TestPatterns:
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(PatternError, match="patterns cannot be read: No such file"):
             read_patterns(tmp_path / "none.txt")
-
-
-def test_groups_for_loop_nests_need_loop_nests() -> None:
-    with pytest.raises(IrError, match='opt_group="optimal" makes groups for loop nests, and opt_loops is "none"'):
-        lower(graph(0), CompileOptions(opt_group="optimal", opt_loops="none"), through="group-partition")

@@ -14,7 +14,7 @@ from tx8ir.dialects import tx8be
 from tx8ir.passes import PassManager
 from tx8ir.sim import SimResult, Simulator
 
-REST = "group-barriers,shard-and-split,allocate-spm,allocate-ddr,generate-tx8"
+REST = "group-barriers,schedule-groups,allocate-ddr,generate-tx8"
 X = np.random.default_rng(0).standard_normal((64, 128)).astype(np.float32)
 
 

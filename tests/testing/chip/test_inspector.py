@@ -52,15 +52,12 @@ def references(inspected: Inspector) -> dict[Value, np.ndarray]:
     return found
 
 
-@pytest.mark.parametrize("loops", ["large", "all"])
 @pytest.mark.parametrize("grouping", ["fused", "single"])
 @pytest.mark.parametrize("spm", [None, 16 << 10])
-def test_at_every_instruction_what_is_held_is_what_the_interpreter_computes(
-    grouping: str, spm: int | None, loops: str
-) -> None:
+def test_at_every_instruction_what_is_held_is_what_the_interpreter_computes(grouping: str, spm: int | None) -> None:
     """With 16 KiB of scratch-pad the tiles take several iterations."""
     target = TX8 if spm is None else attrs.evolve(TX8, spm_allocatable=(0x10000, 0x10000 + spm))
-    inspected = inspector(512 if spm else 32, target, opt_group=grouping, opt_loops=loops)
+    inspected = inspector(512 if spm else 32, target, opt_group=grouping)
     expected = references(inspected)
     seen: set[tuple[str, str]] = set()
     parts: set[bool] = set()

@@ -7,14 +7,12 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from tx8ir.backend.codegen.group_code import GroupCode
-from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, ranked_type, region_tiles, schedule_of
+from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, ranked_type, region_tiles
 from tx8ir.backend.lowering.check_ranges import STATUS_WORDS, status_words
 from tx8ir.backend.memory.allocate_ddr import result_values
+from tx8ir.backend.memory.ddr_annotations import read_ddr_scratch, remove_ddr_scratch
 from tx8ir.backend.memory.ddr_storage import address_of, storage_of, stored_bytes
 from tx8ir.backend.nest.code import NestCode
-from tx8ir.backend.schedule.annotations import read_ddr_scratch, remove_ddr_scratch
-from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Block, Builder, Program, Region, Variable, VTensorType, WeightStore, at_location, ui8
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, register_pass
@@ -34,7 +32,7 @@ class GenerateTx8(Pass):
     instructions follow, but the next group's loads of constants come before it: they need no other tile's results.
     Groups that alias DDR give no instruction.
 
-    Assumes: `allocate-spm` and `allocate-ddr` ran. Raises `CompileError` when a value's layouts do not agree.
+    Assumes: `schedule-groups` and `allocate-ddr` ran. Raises `CompileError` when a value's layouts do not agree.
     """
 
     name: ClassVar[str] = "generate-tx8"
@@ -42,7 +40,7 @@ class GenerateTx8(Pass):
     def run(self, program: Program) -> None:
         body = Block()
         weights = WeightStore()
-        target, transfers = tx8.target_of(program), self.analyses.get(Transfers, program)
+        target = tx8.target_of(program)
         tiles: set[int] = set()
         with Builder.at_end(body):
             _constants(program, weights)
@@ -51,7 +49,7 @@ class GenerateTx8(Pass):
             for group in backend_ops(program):
                 if not isinstance(group, tx8be.GroupOp) or group.group_tag == 2:
                     continue
-                code = NestCode(group) if schedule_of(group) is not None else GroupCode(group, transfers)
+                code = NestCode(group)
                 made = code.emit_constants()
                 if pending:
                     tx8.BarrierOp(tiles=tuple(sorted(tiles)), source=str(tx8.Source(group.group_id)))

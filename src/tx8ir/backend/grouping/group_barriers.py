@@ -8,8 +8,6 @@ import attrs
 
 from tx8ir.backend.graph import backend_ops, main_block
 from tx8ir.backend.nest.solutions import Solutions
-from tx8ir.backend.schedule.transfer import Transfers
-from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Program
 from tx8ir.dialects import tx8be
 from tx8ir.passes import Pass, register_pass
@@ -30,7 +28,7 @@ class GroupBarriers(Pass):
     """
 
     name: ClassVar[str] = "group-barriers"
-    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Solutions})
 
     def run(self, program: Program) -> None:
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]

@@ -12,8 +12,6 @@ from tx8ir.backend.grouping.partition import cheapest_partition
 from tx8ir.backend.grouping.patterns import DEFAULT_PATTERNS, Trie, matched_parts, read_patterns
 from tx8ir.backend.grouping.units import Units
 from tx8ir.backend.nest.solutions import Solutions
-from tx8ir.backend.schedule.transfer import Transfers
-from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Program
 from tx8ir.passes import Pass, option, register_pass
 
@@ -44,7 +42,7 @@ class GroupPartition(Pass):
     """
 
     name: ClassVar[str] = "group-partition"
-    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Solutions})
     by: str = option(
         OPTIMAL, "what groups are made by: optimal, patterns", validator=attrs.validators.in_((OPTIMAL, PATTERNS))
     )

@@ -1,12 +1,11 @@
-"""Memory planning: SPM and DDR allocation, and the planner below them, for buffers of any origin.
+"""Memory planning: allocation of DDR, and the planner of offsets for buffers of any origin.
 
-Importing it registers `allocate-spm` and `allocate-ddr`.
+Importing it registers `allocate-ddr`.
 """
 
 from __future__ import annotations
 
 from .allocate_ddr import AllocateDdr
-from .allocate_spm import AllocateSpm
 from .buffers import (
     AlignmentError,
     Buffer,
@@ -25,7 +24,6 @@ __all__ = [
     "plan",
     "AlignmentError",
     "AllocateDdr",
-    "AllocateSpm",
     "Buffer",
     "BufferTooLargeError",
     "CapacityError",

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
 from tx8ir.backend.graph import CompileError, backend_ops
 from tx8ir.backend.memory.buffers import Buffer
+from tx8ir.backend.memory.ddr_annotations import write_ddr_addresses, write_ddr_scratch
 from tx8ir.backend.memory.ddr_storage import storage_of, stored_bytes
 from tx8ir.backend.memory.planner import plan
 from tx8ir.backend.oplib.tensor import align_up
-from tx8ir.backend.schedule.annotations import write_ddr_addresses, write_ddr_scratch
-from tx8ir.backend.schedule.transfer import Transfers
 from tx8ir.core import Program, Value
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.passes import Pass, option, register_pass
@@ -45,7 +44,6 @@ class AllocateDdr(Pass):
     """
 
     name: ClassVar[str] = "allocate-ddr"
-    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Transfers})
     reuse: bool = option(True, "whether variables that are not live together may lie on the same bytes")
     max_nodes: int = option(0, "bound on the exact search behind the heuristics, in placed buffers")
 

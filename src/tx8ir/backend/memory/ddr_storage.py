@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tx8ir.backend.graph import CompileError, format_of, mem_layout_of, shape_of
+from tx8ir.backend.memory.ddr_annotations import read_ddr_address
 from tx8ir.backend.oplib.interface import AlignMode, OpLib
-from tx8ir.backend.schedule.annotations import read_ddr_address
 from tx8ir.core import BlockArgument, Value
 from tx8ir.dialects import tx8be
 from tx8ir.target.layout import size_bytes

@@ -1,6 +1,6 @@
 """Loop nests: the strategy of a group, its price, its schedule in the IR, and its code with loops.
 
-    body       a group as it is scheduled: loads, ops and stores, and which groups this package covers
+    body       a group as it is scheduled: loads, ops and stores
     choice     a point of the search space: cuts, buffers, and who loads what several tiles need
     stages     what one iteration consists of: which op does what, how deep in the loops, and how far ahead
     pipeline   the iterations put one after the other, heads of later ones in the tails of earlier ones
@@ -13,8 +13,8 @@
     schedule   the choice as ops of the group, and back
     code       the instructions, with loops
 
-Data flow in this order; `schedule_groups` is the pass. The stages `search`, `schedule` and `codegen` compile the groups
-that are not covered.
+Data flow in this order; `schedule_groups` is the pass. Besides: `transfer`, how a box moves between DDR and SPM, and
+`problem`, what a search sees of a group.
 """
 
 from __future__ import annotations

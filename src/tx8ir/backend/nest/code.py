@@ -18,11 +18,11 @@ from tx8ir.backend.memory.ddr_storage import address_of
 from tx8ir.backend.nest.buffers import Turn, turn_of
 from tx8ir.backend.nest.kernels import Form, Kernels, filled, form_of, merged, recorded, state_size
 from tx8ir.backend.nest.schedule import Scheduled, read_schedule
+from tx8ir.backend.nest.transfer import Transfer, load_instructions, store_instructions
 from tx8ir.backend.oplib.address import Address, Term
 from tx8ir.backend.oplib.emission import Stream, emit_streams
 from tx8ir.backend.oplib.kernel import InstructionDraft
 from tx8ir.backend.oplib.tensor import SpmTensor
-from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_instructions
 from tx8ir.core import Builder, Operation, Value, at_location
 from tx8ir.dialects import tx8, tx8be
 from tx8ir.dialects.tx8be import SlotAttr

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tx8ir.backend.nest.kernels import Kernels, form_of
 from tx8ir.backend.nest.price import Plan, Unfit
-from tx8ir.backend.schedule.transfer import Transfer
+from tx8ir.backend.nest.transfer import Transfer
 from tx8ir.dialects import tx8be
 
 __all__ = ["check_even"]

@@ -10,13 +10,13 @@ import attrs
 from tx8ir.backend.axes import CutError, GroupSlices
 from tx8ir.backend.graph import format_of
 from tx8ir.backend.nest.body import NestBody
+from tx8ir.backend.nest.transfer import Transfer, transfer
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.oplib.costs import instruction_class
+from tx8ir.backend.oplib.emission import instruction_class
 from tx8ir.backend.oplib.interface import OpLib
 from tx8ir.backend.oplib.kernel import InstructionDraft, OpKernel, OpSlice
 from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor, align_up
-from tx8ir.backend.schedule.transfer import Transfer, transfer
 from tx8ir.core import Operation, Value, VerifyError
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8

@@ -25,15 +25,15 @@ from tx8ir.backend.nest.choice import Choice, Nest
 from tx8ir.backend.nest.estimate import Computed, Moved, estimated_cycles
 from tx8ir.backend.nest.kernels import form_of
 from tx8ir.backend.nest.price import Plan, Pricer
+from tx8ir.backend.nest.problem import given_sharding
 from tx8ir.backend.nest.spm import SpmPlan, plan_spm, spm_need
 from tx8ir.backend.oplib.boxes import Box
-from tx8ir.backend.schedule.annotations import read_given_sharding
 from tx8ir.core import Value
 from tx8ir.target.chip import Engine
 
-__all__ = ["Found", "Search", "find_plan", "floor_cycles", "is_large", "sharings", "strategies"]
+__all__ = ["Found", "Search", "find_plan", "floor_cycles", "sharings", "strategies"]
 
-PATIENCE = 12
+PATIENCE = 6
 """Strategies that are priced without finding a better one before the search ends."""
 HOPELESS = 1.3
 """A strategy whose first price is so many times the best one is left."""
@@ -157,11 +157,14 @@ class Search:
         for number, axis in enumerate(self.space.axes):
             if number not in self.windows:
                 part = part.replace(number, 0, cut(axis, part_counts(axis)[-1])[0][1])
-        held = self.body.needs(part).held
-        room = sum(self.body.in_spm(value, held[value].extent).size_bytes for value in self.body.values)
-        return room <= self.target.spm_allocatable_bytes and all(
-            self._cycles(number, part) is not None for number in range(len(self.space.ops))
-        )
+        try:
+            held = self.body.needs(part).held
+            room = sum(self.body.in_spm(value, held[value].extent).size_bytes for value in self.body.values)
+            return room <= self.target.spm_allocatable_bytes and all(
+                self._cycles(number, part) is not None for number in range(len(self.space.ops))
+            )
+        except CutError:  # the smallest slices are none; others may be
+            return True
 
     def _cheapest(self, limit: float = math.inf) -> Found | None:
         best: Found | None = None
@@ -232,7 +235,14 @@ class Search:
         ]  # fmt: skip
         given = self._given()
         if given:
-            return [cuts for _, cuts in self._over(axes) if all(one.is_in(*cuts) for one in given)]
+            chosen = [cuts for _, cuts in self._over(axes) if all(one.is_in(*cuts) for one in given)]
+            if not chosen:
+                columns, rows = self.body.mesh
+                parts = [one.parts for one in given]
+                raise CompileError(
+                    f"sharding {parts} is given, which no cuts over {columns} by {rows} tiles have", op=self.body.group
+                )
+            return chosen
         found = self._over([i for i in axes if i not in self.summed])
         if 2 * max(tiles for tiles, _ in found) <= len(self.body.tiles):
             # Sums that tiles add up use more of them, but take messages.
@@ -250,7 +260,7 @@ class Search:
         """The numbers of parts that somebody asked for, of axes of stored values."""
         found: list[_Given] = []
         for store in self.body.stores:
-            sharding, dimensions = read_given_sharding(store), self.space.dimensions[store.x]
+            sharding, dimensions = given_sharding(store), self.space.dimensions[store.x]
             if sharding is None:
                 continue
             if len(sharding) != len(dimensions) or min(sharding, default=1) < 1:
@@ -513,18 +523,6 @@ def _trips(axis: Axis) -> list[int]:
         if count == 1 or (exact and (count & (count - 1) == 0 or count <= 8)) or count & (count - 1) == 0:
             found.append(count)
     return found
-
-
-WORTH = 20_000
-"""Cycles that a group takes at the least to be searched here although `shard-and-split` compiles it as well: below it
-the loops save less than the search takes."""
-
-
-def is_large(body: NestBody) -> bool:
-    """Whether a group takes so long that a strategy is worth the search, or combines more than an instruction takes."""
-    most = body.target.ne.channels[1]
-    longest = (d.axes[axis].extent for d in body.space.declarations for axis in d.combined)
-    return floor_cycles(body) >= WORTH or max(longest, default=0) > most
 
 
 def floor_cycles(body: NestBody) -> float:

@@ -10,8 +10,8 @@ import attrs
 from tx8ir.backend.graph import CompileError, region_tiles, storage_op
 from tx8ir.backend.nest.body import NestBody, fold_relayouts, refusal
 from tx8ir.backend.nest.choice import Choice
+from tx8ir.backend.nest.problem import problem_key
 from tx8ir.backend.nest.search import Found, Search
-from tx8ir.backend.schedule.problem import problem_key
 from tx8ir.core import Program, Value
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8, tx8be

@@ -1,6 +1,6 @@
 """The op library: how each `tx8be` op is computed on a tile.
 
-Importing this package attaches the `OpLib` and `Sharding` models to the ops.
+Importing this package attaches the `OpLib` models to the ops.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from tx8ir.backend.oplib.interface import (
     AlignMode,
     InferLayout,
     MainEngine,
-    OperandSlices,
     OpLib,
     OpQuery,
-    Sharding,
 )
 
 __all__ = [
@@ -26,8 +24,6 @@ __all__ = [
     "InferLayout",
     "OpLib",
     "OpQuery",
-    "OperandSlices",
-    "Sharding",
     "MODELS",
 ]
 

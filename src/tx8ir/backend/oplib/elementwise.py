@@ -6,9 +6,9 @@ A cast of an integer to a narrower one moves its low bytes; to a wider one it go
 from __future__ import annotations
 
 from tx8ir.backend.graph import format_of
-from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OpLib, OpQuery
 from tx8ir.backend.oplib.kernel import OpKernel
-from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, rank_layout
+from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.moves import identity
 from tx8ir.backend.oplib.precision import convert_tensor, take_low_bytes
 from tx8ir.backend.oplib.tensor import SpmTensor
@@ -79,7 +79,7 @@ class _ElementwiseLib(KernelModel[Operation]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=MainEngine.CT, in_place=True)
+        return OpQuery(AlignMode.BOTH, rank_layout(self.op), engine=MainEngine.CT)
 
 
 @OpLib.implement(tx8be.UnaryOp)
@@ -140,13 +140,6 @@ class SelectLib(_ElementwiseLib):
             kernel.fill(a, op.a_scalar)
         for count, src, mask, dst in kernel.each_run(a, cond, out):
             kernel.maskmove(src, mask, dst, count, out.format)
-
-
-@Sharding.implement(tx8be.UnaryOp, tx8be.BinaryOp, tx8be.SelectOp, tx8be.CastOp)
-class ElementwiseCuts(ElementwiseSharding[Operation]):
-    """Any axis may be cut."""
-
-    __slots__ = ()
 
 
 @OpLib.implement(tx8be.CastOp)

@@ -8,12 +8,16 @@ from typing import cast
 import attrs
 
 from tx8ir.backend.oplib.address import Address, Term
-from tx8ir.backend.oplib.costs import instruction_class
 from tx8ir.backend.oplib.kernel import FieldValue, InstructionDraft
 from tx8ir.core import ArrayAttr, Location, Operation, at_location
 from tx8ir.dialects import tx8
 
-__all__ = ["Stream", "emit_streams"]
+__all__ = ["Stream", "emit_streams", "instruction_class"]
+
+
+def instruction_class(name: str) -> type[tx8.Instruction]:
+    """The tx8 operation of a recorded instruction. Raises KeyError when there is none of that name."""
+    return cast("type[tx8.Instruction]", tx8.DIALECT.ops[f"tx8.{name}"])
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
-"""What the backend asks of an op: `OpLib` (kernels), `Sharding` (slices) and `InferLayout` (layout names).
+"""What the backend asks of an op: `OpLib` (kernels) and `InferLayout` (layout names).
 
-The models live with the packages that know the answers: `OpLib` and `Sharding` in this folder, one file per kind of op,
-`InferLayout` in ``backend/layout``.
+The models live with the packages that know the answers: `OpLib` in this folder, one file per kind of op, `InferLayout`
+in ``backend/layout``. What a cut of an op means, it says in ``backend/axes``.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from collections.abc import Sequence
 
 import attrs
 
-from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.core import Interface
-from tx8ir.target.chip import Target
 
-__all__ = ["ALL_OPERANDS", "AlignMode", "MainEngine", "InferLayout", "OpLib", "OpQuery", "OperandSlices", "Sharding"]
+__all__ = ["ALL_OPERANDS", "AlignMode", "MainEngine", "InferLayout", "OpLib", "OpQuery"]
 
 ALL_OPERANDS = (1 << 64) - 1
 """`OpQuery.need_load` / `need_store` with every bit set (bit i speaks of operand or result i)."""
@@ -47,21 +45,15 @@ class MainEngine(enum.Enum):
 class OpQuery:
     """An op's answers to the passes before code generation.
 
-    `align_mode`, `default_layout` ("Tensor" or "NTensor"): for the layout passes. `need_preset`: the op's layout must
-    be set to the hardware's NHWC form beforehand. `in_place`: the result may overwrite the buffer of operand 0.
-    `need_load` / `need_store`: bit i set when operand / result i is moved by a LoadVar / StoreVar. `parallel`: the op
-    may be spread over the tiles. `align_cx`: cuts of the last axis fall on 64/128-element blocks.
+    `align_mode`, `default_layout` ("Tensor" or "NTensor"): for the layout passes. `need_load` / `need_store`: bit i set
+    when operand / result i is moved by a LoadVar / StoreVar.
     """
 
     align_mode: AlignMode = AlignMode.BOTH
     default_layout: str = "Tensor"
-    need_preset: bool = False
     engine: MainEngine = MainEngine.CT
-    in_place: bool = False
     need_load: int = ALL_OPERANDS
     need_store: int = ALL_OPERANDS
-    parallel: bool = True
-    align_cx: bool = True
 
     def loads(self, operand: int) -> bool:
         """Whether operand `operand` is loaded to SPM before the kernel runs."""
@@ -70,18 +62,6 @@ class OpQuery:
     def stores(self, result: int) -> bool:
         """Whether result `result` is stored to DDR after the kernel ran."""
         return bool(self.need_store >> result & 1)
-
-
-@attrs.frozen
-class OperandSlices:
-    """The box each operand contributes to one slice of the result (None for an absent operand).
-
-    `pads` (top, bottom, left, right) are the padding positions that the slice's own window sees: a slice in the middle
-    of a padded tensor has none.
-    """
-
-    boxes: tuple[Box | None, ...]
-    pads: tuple[int, int, int, int] = (0, 0, 0, 0)
 
 
 class OpLib(Interface):
@@ -95,20 +75,6 @@ class OpLib(Interface):
     @abstractmethod
     def emit(self, kernel: OpKernel) -> None:
         """Append the instructions that compute one slice to `kernel`."""
-        raise NotImplementedError
-
-
-class Sharding(Interface):
-    """How an op's result may be cut, and what each operand must then supply."""
-
-    @abstractmethod
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        """Per result axis: cuts fall on multiples of this many elements; None when the axis is never cut."""
-        raise NotImplementedError
-
-    @abstractmethod
-    def operand_slices(self, out: Box) -> OperandSlices:
-        """The operand boxes that the result's box `out` needs."""
         raise NotImplementedError
 
 

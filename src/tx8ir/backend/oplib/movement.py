@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from tx8ir.backend.graph import CompileError, format_of, shape_of
-from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.interface import (
     ALL_OPERANDS,
     AlignMode,
     MainEngine,
-    OperandSlices,
     OpLib,
     OpQuery,
-    Sharding,
 )
 from tx8ir.backend.oplib.kernel import OpKernel
-from tx8ir.backend.oplib.model import ElementwiseSharding, KernelModel, last_axis_granule, rank_layout
+from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
-from tx8ir.core import Model
 from tx8ir.dialects import tx8be
-from tx8ir.target.chip import Target
 
 __all__ = ["BroadcastLib", "ChannelNormLib", "ConcatenateLib", "GatherLib", "ReshapeLib", "SliceLib", "TransposeLib"]
 
@@ -39,13 +34,6 @@ class ChannelNormLib(KernelModel[tx8be.ChannelNormOp]):
         kernel.add("channelnorm", **fields, shape=blocked.nhwc, format=src.format.name, direction=self.op.direction)
 
 
-@Sharding.implement(tx8be.ChannelNormOp)
-class ChannelNormCuts(ElementwiseSharding[tx8be.ChannelNormOp]):
-    """Any axis may be cut."""
-
-    __slots__ = ()
-
-
 @OpLib.implement(tx8be.TransposeOp)
 class TransposeLib(KernelModel[tx8be.TransposeOp]):
     """TDMA walks from the operand's elements to the result's."""
@@ -62,22 +50,6 @@ class TransposeLib(KernelModel[tx8be.TransposeOp]):
         kernel.move(kernel.operand(0), out, axes)
 
 
-@Sharding.implement(tx8be.TransposeOp)
-class TransposeCuts(Model[tx8be.TransposeOp]):
-    """Any axis; the result's channels are cut at blocks, the operand's at the smallest C0 tail."""
-
-    __slots__ = ()
-
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        rank = len(self.op.perm)
-        cuts = [4 if source == rank - 1 else 1 for source in self.op.perm]
-        return (*cuts[:-1], last_axis_granule(self.op.results[0], target))
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        inverse = [self.op.perm.index(axis) for axis in range(out.rank)]
-        return OperandSlices((out.take(inverse),))
-
-
 @OpLib.implement(tx8be.SliceOp)
 class SliceLib(KernelModel[tx8be.SliceOp]):
     """The load brings the very elements of the result: no instruction when the result takes the operand's buffer."""
@@ -87,23 +59,12 @@ class SliceLib(KernelModel[tx8be.SliceOp]):
     def query(self) -> OpQuery:
         start, end = self.op.starts[-1], self.op.ends[-1]
         mode = AlignMode.NALIGN if start > 0 and end % 64 == 0 else AlignMode.ALIGN
-        return OpQuery(mode, rank_layout(self.op), engine=MainEngine.TDMA, in_place=True)
+        return OpQuery(mode, rank_layout(self.op), engine=MainEngine.TDMA)
 
     def emit(self, kernel: OpKernel) -> None:
         source, out = kernel.operand(0), kernel.result
         if source.address != out.address:
             kernel.copy(source, out)
-
-
-@Sharding.implement(tx8be.SliceOp)
-class SliceCuts(ElementwiseSharding[tx8be.SliceOp]):
-    """Any axis; the operand's box is the result's, moved by the starts."""
-
-    __slots__ = ()
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        starts = tuple(a + b for a, b in zip(out.start, self.op.starts, strict=True))
-        return OperandSlices((Box(starts, out.extent),))
 
 
 @OpLib.implement(tx8be.ConcatenateOp)
@@ -126,22 +87,6 @@ class ConcatenateLib(KernelModel[tx8be.ConcatenateOp]):
             start += source.shape[axis]
 
 
-@Sharding.implement(tx8be.ConcatenateOp)
-class ConcatenateCuts(Model[tx8be.ConcatenateOp]):
-    """Any axis but the joined one."""
-
-    __slots__ = ()
-
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        rank = len(shape_of(self.op.y))
-        last = last_axis_granule(self.op.results[0], target)
-        return tuple(None if j == self.op.axis else last if j == rank - 1 else 1 for j in range(rank))
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        axis = self.op.axis
-        return OperandSlices(tuple(out.replace(axis, 0, shape_of(x)[axis]) for x in self.op.xs))
-
-
 @OpLib.implement(tx8be.BroadcastOp)
 class BroadcastLib(KernelModel[tx8be.BroadcastOp]):
     """TDMA walks with source stride 0 on the repeated axes."""
@@ -160,21 +105,6 @@ class BroadcastLib(KernelModel[tx8be.BroadcastOp]):
             repeated = j < missing or source.shape[j - missing] != extent
             axes.append(AxisMap(extent, None if repeated else j - missing))
         kernel.move(source, out, axes)
-
-
-@Sharding.implement(tx8be.BroadcastOp)
-class BroadcastCuts(ElementwiseSharding[tx8be.BroadcastOp]):
-    """Any axis; a repeated axis is read at its one position."""
-
-    __slots__ = ()
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        shape = shape_of(self.op.x)
-        box = out.take(range(out.rank - len(shape), out.rank))
-        for axis, extent in enumerate(shape):
-            if extent == 1:
-                box = box.replace(axis, 0, 1)
-        return OperandSlices((box,))
 
 
 @OpLib.implement(tx8be.GatherOp)
@@ -200,21 +130,6 @@ class GatherLib(KernelModel[tx8be.GatherOp]):
             count=indices.num_elements,
             rows=rows,
         )
-
-
-@Sharding.implement(tx8be.GatherOp)
-class GatherCuts(Model[tx8be.GatherOp]):
-    """Index positions and columns; every slice may read any row of the table."""
-
-    __slots__ = ()
-
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        return (*(1 for _ in shape_of(self.op.indices)), last_axis_granule(self.op.results[0], target))
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        rows = shape_of(self.op.table)[0]
-        start, extent = out.axis(-1)
-        return OperandSlices((Box((0, start), (rows, extent)), out.take(range(out.rank - 1))))
 
 
 def _batch_and_channels(shape: tuple[int, ...]) -> tuple[int, int]:

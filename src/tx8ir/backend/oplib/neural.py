@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from tx8ir.backend.graph import CompileError, format_of, optional_shape, shape_of
-from tx8ir.backend.oplib.boxes import Box, window_box
+from tx8ir.backend.graph import CompileError
 from tx8ir.backend.oplib.elementwise import binary_unit
-from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OpLib, OpQuery
 from tx8ir.backend.oplib.kernel import OpKernel, addends
-from tx8ir.backend.oplib.model import KernelModel, last_axis_granule, rank_layout
+from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.moves import AxisMap
 from tx8ir.backend.oplib.precision import settle, widen
-from tx8ir.backend.oplib.reduction import combine, window_granules
+from tx8ir.backend.oplib.reduction import combine
 from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Model
 from tx8ir.dialects import tx8be
 from tx8ir.dialects.tx8be import Activation
-from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 
-__all__ = ["ConvCuts", "ConvLib", "ConvStream", "GemmCuts", "GemmLib", "GemmStream"]
+__all__ = ["ConvLib", "ConvStream", "GemmLib", "GemmStream"]
 
 OpT = TypeVar("OpT", tx8be.GemmOp, tx8be.ConvOp)
 
@@ -34,7 +32,7 @@ class GemmLib(KernelModel[tx8be.GemmOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.NE, align_cx=False)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=MainEngine.NE)
 
     def emit(self, kernel: OpKernel) -> None:
         _gemm(self.op, kernel, kernel.result, kernel.optional(3), last=True)
@@ -101,38 +99,6 @@ class GemmStream(_ProductStream[tx8be.GemmOp]):
         _gemm(self.op, kernel, out, psum, last=last)
 
 
-@Sharding.implement(tx8be.GemmOp)
-class GemmCuts(Model[tx8be.GemmOp]):
-    """Batch, M and N may be cut; the contracted axis is whole in every slice."""
-
-    __slots__ = ()
-
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        m = format_of(self.op.lhs).block if self.op.transL else 1  # M is then the channel axis of lhs
-        return (1, m, last_axis_granule(self.op.results[0], target))[-len(shape_of(self.op.out)) :]
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        m, n = out.axis(-2), out.axis(-1)
-        batch = out.axis(0) if out.rank == 3 else (0, 1)
-        lhs, rhs = shape_of(self.op.lhs), shape_of(self.op.rhs)
-        k = (0, lhs[-2] if self.op.transL else lhs[-1])
-        boxes: list[Box | None] = [
-            _matrix(lhs, batch, *((k, m) if self.op.transL else (m, k))),
-            _matrix(rhs, batch, *((n, k) if self.op.transR else (k, n))),
-            None if optional_shape(self.op.bias) is None else out.take([out.rank - 1]),
-            None if optional_shape(self.op.psum) is None else out,
-        ]
-        return OperandSlices(tuple(boxes))
-
-
-def _matrix(shape: tuple[int, ...], batch: tuple[int, int], rows: tuple[int, int], columns: tuple[int, int]) -> Box:
-    """The box of one operand; a batch of 1 broadcasts."""
-    axes = [rows, columns]
-    if len(shape) == 3:
-        axes.insert(0, batch if shape[0] > 1 else (0, 1))
-    return Box(tuple(start for start, _ in axes), tuple(extent for _, extent in axes))
-
-
 @OpLib.implement(tx8be.ConvOp)
 class ConvLib(KernelModel[tx8be.ConvOp]):
     """One conv instruction; the slice's own pads."""
@@ -140,7 +106,7 @@ class ConvLib(KernelModel[tx8be.ConvOp]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.NE, align_cx=False)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=MainEngine.NE)
 
     def emit(self, kernel: OpKernel) -> None:
         _conv(self.op, kernel, kernel.result, kernel.optional(3), last=True)
@@ -188,41 +154,3 @@ def _depthwise_weight(kernel: OpKernel, weight: SpmTensor, channels: int) -> Spm
     kernel.clear_padding(turned)
     kernel.move(weight, turned, [AxisMap(kh, 0), AxisMap(kw, 1), AxisMap(1, 3), AxisMap(channels, 2)])
     return turned
-
-
-@Sharding.implement(tx8be.ConvOp)
-class ConvCuts(Model[tx8be.ConvOp]):
-    """Batch, rows, columns and output channels; the window grows backwards and is clipped to the feature."""
-
-    __slots__ = ()
-
-    def _reach(self) -> tuple[int, int]:
-        """Extents of the dilated kernel."""
-        kh, kw = shape_of(self.op.weight)[:2]
-        dh, dw = self.op.dilations
-        return dh * (kh - 1) + 1, dw * (kw - 1) + 1
-
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        return window_granules(self._reach(), self.op.pads, last_axis_granule(self.op.results[0], target))
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        source, weight = shape_of(self.op.input), shape_of(self.op.weight)
-        box, pads = window_box(
-            out,
-            shape_of(self.op.out),
-            source,
-            kernel=weight[:2],
-            strides=self.op.strides,
-            pads=self.op.pads,
-            dilations=self.op.dilations,
-        )
-        start, extent = out.axis(3)
-        if self.op.groups == 1:  # a depthwise convolution reads the channels it writes
-            box = box.replace(3, 0, source[3])
-        boxes: list[Box | None] = [
-            box,
-            Box.whole(weight).replace(2, start, extent),
-            None if optional_shape(self.op.bias) is None else out.take([3]),
-            None if optional_shape(self.op.psum) is None else out,
-        ]
-        return OperandSlices(tuple(boxes), pads)

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tx8ir.backend.graph import optional_shape, shape_of
-from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.elementwise import binary_unit
-from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OperandSlices, OpLib, OpQuery, Sharding
+from tx8ir.backend.oplib.interface import AlignMode, MainEngine, OpLib, OpQuery
 from tx8ir.backend.oplib.kernel import OpKernel
 from tx8ir.backend.oplib.model import KernelModel, rank_layout
 from tx8ir.backend.oplib.precision import narrow, widen
@@ -19,11 +17,10 @@ from tx8ir.backend.oplib.streams import Streamed
 from tx8ir.backend.oplib.tensor import SpmTensor
 from tx8ir.core import Model, Operation
 from tx8ir.dialects import tx8be
-from tx8ir.target.chip import Target
 from tx8ir.target.formats import F32
 from tx8ir.target.layout import MemLayout
 
-__all__ = ["LayerNormLib", "LayerNormStream", "RowCuts", "SoftmaxLib", "SoftmaxStream"]
+__all__ = ["LayerNormLib", "LayerNormStream", "SoftmaxLib", "SoftmaxStream"]
 
 
 class _RowSteps:
@@ -68,7 +65,7 @@ class _RowLib(KernelModel[Operation]):
     __slots__ = ()
 
     def query(self) -> OpQuery:
-        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), need_preset=True, engine=MainEngine.CT)
+        return OpQuery(AlignMode.ALIGN, rank_layout(self.op), engine=MainEngine.CT)
 
     def output(self, kernel: OpKernel) -> SpmTensor:
         """Where the fp32 result goes: the result itself, or a temporary that is narrowed at the end."""
@@ -244,18 +241,3 @@ def _merge_moments(rows: _RowSteps, state: Sequence[SpmTensor], other: Sequence[
     rows.vv("add", squares, squares_b, squares)
     rows.vv("mul", mean_b, share, mean_b)
     rows.vv("add", mean, mean_b, mean)
-
-
-@Sharding.implement(tx8be.SoftmaxOp, tx8be.LayerNormOp)
-class RowCuts(Model[Operation]):
-    """Rows are independent, a row is never cut."""
-
-    __slots__ = ()
-
-    def cut_alignment(self, target: Target) -> tuple[int | None, ...]:
-        return (*(1 for _ in shape_of(self.op.results[0])[1:]), None)
-
-    def operand_slices(self, out: Box) -> OperandSlices:
-        shapes = [optional_shape(value) for value in self.op.operands]
-        units = [None if shape is None else Box.whole(shape) for shape in shapes[1:]]
-        return OperandSlices((out, *units))

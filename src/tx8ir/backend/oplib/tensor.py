@@ -158,20 +158,6 @@ class SpmTensor:
         inside_one = start // block == (stop - 1) // block
         return at_blocks or (inside_one and aligned_channels(extent, self.format) == extent)
 
-    def channel_phase(self, start: int) -> tuple[int, bool]:
-        """Where in a block channel `start` lies and whether that block is the C0 tail.
-
-        Slices of equal extents whose starts agree in this move by the same strides.
-        """
-        if not self.blocked:
-            return 0, False
-        return start % self.format.block, start >= self._tail_start
-
-    @cached_property
-    def _tail_start(self) -> int:
-        """The first channel of the C0 tail; after the last channel when there is none."""
-        return channel_blocking(self.channels, self.format).cx * self.format.block
-
     def padded(self) -> SpmTensor:
         """The tensor whose logical channels are this one's lanes: the same bytes, without padding."""
         return self if self.lanes == self.channels else self.with_channels(self.lanes, self.address)

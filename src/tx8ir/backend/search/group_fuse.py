@@ -7,19 +7,13 @@ from typing import Any, ClassVar
 
 import attrs
 
-from tx8ir.backend.graph import CompileError, backend_ops, mem_layout_of, region_tiles
-from tx8ir.backend.nest.body import NestBody, covers
-from tx8ir.backend.nest.search import is_large
+from tx8ir.backend.graph import backend_ops, mem_layout_of
 from tx8ir.backend.nest.solutions import Solutions
-from tx8ir.backend.schedule.body import GroupBody
-from tx8ir.backend.schedule.transfer import Transfers
-from tx8ir.backend.search.problem import SearchMemory
 from tx8ir.core import Block, Builder, Program, Region, Value, at_location
 from tx8ir.core.ir.builder import detached
 from tx8ir.dialects import tx8, tx8be
-from tx8ir.passes import Pass, option, register_pass
+from tx8ir.passes import Pass, register_pass
 from tx8ir.target import cost
-from tx8ir.target.chip import Target
 
 __all__ = ["GroupFuse"]
 
@@ -31,34 +25,24 @@ class GroupFuse(Pass):
 
     A merged group keeps what lay between the two in SPM: it saves a store, a load and a barrier, and pays by what tiles
     compute twice where windows overlap, and by cuts that one of its ops does not allow. Groups are visited in order,
-    so a chain grows from its first op. The estimate is that of `shard-and-split`, or of `schedule-groups` for what
-    becomes a loop nest; equal groups are priced once.
+    so a chain grows from its first op. The estimate is that of `schedule-groups`; equal groups are priced once.
 
     Assumes: `group-load-store` and `group-mapping` ran. Guarantees: every group still stores one result.
     Cost: one search per distinct group and per distinct merged pair.
     """
 
     name: ClassVar[str] = "group-fuse"
-    preserves: ClassVar[frozenset[type[Any]]] = frozenset({SearchMemory, Solutions, Transfers})
-    loops: str = option(
-        "large",
-        "which groups become loop nests: large ones and those without a tiling, all, or none",
-        validator=attrs.validators.in_(("large", "all", "none")),
-    )
+    preserves: ClassVar[frozenset[type[Any]]] = frozenset({Solutions})
 
     def run(self, program: Program) -> None:
-        target = tx8.target_of(program)
-        memory, transfers = self.analyses.get(SearchMemory, program), self.analyses.get(Transfers, program)
-        solutions = None if self.loops == "none" else self.analyses.get(Solutions, program)
-        prices = _Prices(target, memory, transfers, solutions, every=self.loops == "all")
+        solutions, barrier = self.analyses.get(Solutions, program), cost.barrier(tx8.target_of(program))
         groups = [op for op in backend_ops(program) if isinstance(op, tx8be.GroupOp)]
         for position, group in enumerate(groups):
             reader = _only_reader(group)
             if reader is None:
                 continue
             merged = merge(group, reader)
-            is_free = self.loops != "none" and _is_free(group, reader, merged, target)
-            if is_free or prices.of(merged) < prices.of(group) + prices.of(reader) + cost.barrier(target):
+            if _price(solutions, merged) < _price(solutions, group) + _price(solutions, reader) + barrier:
                 groups[groups.index(reader, position)] = merged
                 _replace(group, reader, merged, self.name)
                 self.count("merged")
@@ -67,40 +51,10 @@ class GroupFuse(Pass):
                 self.count("not worth it")
 
 
-def _is_free(group: tx8be.GroupOp, reader: tx8be.GroupOp, merged: tx8be.GroupOp, target: Target) -> bool:
-    """Whether one of two groups only changes a layout, and the merged one does that in its transfers."""
-    relayouts = any(
-        all(isinstance(op, (tx8be.LoadVarOp, tx8be.ChannelNormOp, tx8be.StoreVarOp, tx8be.ReturnOp)) for op in one)
-        for one in (group.body.block, reader.body.block)
-    )
-    return relayouts and covers(merged) and is_large(NestBody.of(merged, target))
-
-
-@attrs.frozen
-class _Prices:
-    """What the searches of a compilation know."""
-
-    target: Target
-    memory: SearchMemory
-    transfers: Transfers
-    solutions: Solutions | None
-    """None: groups have tilings alone."""
-    every: bool
-
-    def of(self, group: tx8be.GroupOp) -> float:
-        """Estimated cycles of `group` in the way that it will be compiled; infinite where there is none."""
-        covered = self.solutions is not None and covers(group)
-        if covered and (self.every or is_large(NestBody.of(group, self.target))):
-            return self._strategy(group)
-        try:
-            body = GroupBody.of(group, self.target, self.transfers)
-            return self.memory.best_tiling(body, len(region_tiles(group, self.target))).cycles
-        except CompileError:
-            return self._strategy(group) if covered else math.inf
-
-    def _strategy(self, group: tx8be.GroupOp) -> float:
-        solution = None if self.solutions is None else self.solutions.of(group)
-        return math.inf if solution is None else solution.cycles
+def _price(solutions: Solutions, group: tx8be.GroupOp) -> float:
+    """Estimated cycles of `group`; infinite where it has no strategy."""
+    solution = solutions.of(group)
+    return math.inf if solution is None else solution.cycles
 
 
 def _only_reader(group: tx8be.GroupOp) -> tx8be.GroupOp | None:

@@ -99,13 +99,12 @@ export function groupsView(body, store, palette) {
     const ran = chosen && cost.cycles ? `; it took ${time(cost.cycles, run.cycles_per_second)} of the clock for a price of ${time(chosen.cycles, run.cycles_per_second)}` : "";
     return h("div.tried", {},
       h("div", {}, `${count(priced)} strateg${priced === 1 ? "y was" : "ies were"} priced${candidates.length < priced ? `, the cheapest ${candidates.length} are shown` : ""}${ran}`),
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, ""), h("th", {}, "price"), h("th.num", {}, "× best"), h("th", {}, "strategy"), h("th", {}, "search"))),
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", {}, ""), h("th", {}, "price"), h("th.num", {}, "× best"), h("th", {}, "strategy"))),
         h("tbody", {}, ...candidates.map((c) => h(`tr${c.chosen ? ".chosen" : ""}`, {},
           h("td", {}, c.chosen ? "chosen" : ""),
           h("td", {}, h("div.bar-cell", {}, h("span", {}, time(c.cycles, run.cycles_per_second)), h("div.stack", { style: { width: `${Math.max(3, c.cycles / dearest * 100)}%` } }, h("i", { style: { width: "100%" } })))),
           h("td.num", {}, best ? (c.cycles / best).toFixed(2) : ""),
-          h("td.strategy", {}, c.description),
-          h("td", {}, c.search))))));
+          h("td.strategy", {}, c.description))))));
   }
 
   function used() { legend.replaceChildren(...[...new Set(rows.flatMap(({ cost }) => Object.keys(cost.engines)))].map((e) => h("span", {}, h("i.swatch", { style: { "--c": palette.engine(e) } }), e))); }

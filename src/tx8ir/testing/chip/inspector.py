@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tx8ir.backend.codegen import GenerateTx8
-from tx8ir.backend.graph import format_of, mem_layout_of, schedule_of, shape_of
+from tx8ir.backend.graph import format_of, mem_layout_of, shape_of
 from tx8ir.backend.memory.allocate_ddr import result_values
 from tx8ir.backend.memory.ddr_storage import address_of, storage_of
 from tx8ir.compiler import CompileOptions, lower
@@ -37,7 +37,6 @@ from tx8ir.target.chip import Target
 from tx8ir.testing.chip.holdings import Holdings
 from tx8ir.testing.chip.made import Counter, GroupProgram, MadeSlice, Position, assembled
 from tx8ir.testing.chip.nest_program import NestProgram
-from tx8ir.testing.chip.tiling_program import TilingProgram
 
 Array: TypeAlias = NDArray[Any]
 Memory: TypeAlias = Literal["SPM", "DDR"]
@@ -180,9 +179,8 @@ class Inspector:
 
     def _program(self, group: tx8be.GroupOp) -> GroupProgram:
         if group not in self._programs:
-            kind = TilingProgram if schedule_of(group) is None else NestProgram
             numbers = [number for number, owner in enumerate(self._group_of) if owner is group]
-            self._programs[group] = kind(group, self.debugger.simulator.instructions, numbers)
+            self._programs[group] = NestProgram(group, self.debugger.simulator.instructions, numbers)
         return self._programs[group]
 
     def _program_of(self, index: int) -> GroupProgram | None:

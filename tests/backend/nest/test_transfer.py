@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tx8ir.backend.graph import CompileError
+from tx8ir.backend.nest.transfer import Transfer, load_instructions, store_instructions, transfer
 from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import InstructionDraft
 from tx8ir.backend.oplib.tensor import SpmTensor
-from tx8ir.backend.schedule.transfer import Transfer, load_instructions, store_instructions, transfer
 from tx8ir.target.chip import TX8
 from tx8ir.target.formats import BF16, I1, I8, I32, Format
 from tx8ir.target.layout import MemLayout, element_mask, pack, unpack, written_mask

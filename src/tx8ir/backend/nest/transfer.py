@@ -13,10 +13,9 @@ from tx8ir.backend.oplib.boxes import Box
 from tx8ir.backend.oplib.kernel import InstructionDraft, OpKernel, OpSlice
 from tx8ir.backend.oplib.moves import AxisMap, Walk, split_dense, walks
 from tx8ir.backend.oplib.tensor import SpmTensor
-from tx8ir.core import Program
 from tx8ir.target.chip import Target
 
-__all__ = ["Transfer", "Transfers", "load_instructions", "store_instructions", "transfer"]
+__all__ = ["Transfer", "load_instructions", "store_instructions", "transfer"]
 
 
 @attrs.frozen(slots=False)
@@ -45,16 +44,6 @@ class Transfer:
     def sizes(self) -> tuple[int, ...]:
         """Bytes that each walk moves."""
         return tuple(w.segment * math.prod(extent for extent, _, _ in w.levels) for w in self.walks)
-
-
-class Transfers(dict[tuple[SpmTensor, Box], Transfer]):
-    """How boxes of whole tensors move, as far as one compilation has asked; a pass asks its `analyses` for it.
-
-    It depends on the program's target alone, so every pass that keeps the target may preserve it.
-    """
-
-    def __init__(self, program: Program | None = None) -> None:
-        super().__init__()
 
 
 def transfer(tensor: SpmTensor, box: Box, part: SpmTensor, target: Target) -> Transfer:
