@@ -12,9 +12,10 @@ import tx8ir
 from tx8ir.frontends import paddle
 
 FOLDER = Path(__file__).parents[2] / "data" / "paddle"
+UNWRITTEN = {"training"}
 
 
-@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.json")))
+@pytest.mark.parametrize("name", sorted({path.stem for path in FOLDER.glob("*.json")} - UNWRITTEN))
 def test_paddle_reads_what_is_written(name: str, tmp_path: Path) -> None:
     paddle.save(tx8ir.load(FOLDER / f"{name}.json"), tmp_path / name)
     with np.load(FOLDER / f"{name}.npz") as data:

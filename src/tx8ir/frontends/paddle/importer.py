@@ -335,6 +335,8 @@ class ProgramImporter:
         values = _values(converted)
         written = {result: operand for operand, result in writes(node.proto).items()}
         for index, (number, declared) in enumerate(node.proto.results):
+            if declared.is_nothing:
+                continue
             value = values[index] if index < len(values) else None
             place = node.place(written[index]) if index in written else None
             if value is not None:
@@ -343,7 +345,7 @@ class ProgramImporter:
                 self._entries[number] = self._write(node, place, value)
             elif value is not None:
                 self.define(number, value)
-            elif not declared.is_nothing:
+            else:
                 self._absent[number] = node.proto
 
     def _check(self, node: PaddleNode, value: Entry, declared: ResultType) -> None:

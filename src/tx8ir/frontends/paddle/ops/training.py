@@ -23,5 +23,6 @@ def cross_entropy_with_softmax(node: PaddleNode) -> Converted:
 
 @converter("sgd_")
 def sgd(node: PaddleNode) -> Converted:
-    """One step of gradient descent."""
-    return [pd.sgd(node.operand(0), node.operand(1), node.operand(2)), None]
+    """One step of gradient descent: the parameter less the gradient times the rate."""
+    rate = pd.reshape(node.operand(1), shape=())
+    return [pd.subtract(node.operand(0), pd.multiply(node.operand(2), rate)), None]
