@@ -25,11 +25,14 @@ LONG = sorted({path.stem for path in FOLDER.glob("*.json")} - set(QUICK) - set(R
 def run(name: str) -> None:
     with np.load(FOLDER / f"{name}.npz") as data:
         inputs, results = ([data[key] for key in data if key.startswith(start)] for start in ("in_", "out_"))
+        written = {key.removeprefix("parameter_"): data[key] for key in data if key.startswith("parameter_")}
     program = load(FOLDER / name, dimensions={"x[0]": len(inputs[0])} if name == "dynamic" else None)
     executable = tx8ir.compile(program)
     found = executable.run(dict(zip(program.inputs, inputs, strict=True)))
     for mine, theirs in zip(found.values(), results, strict=True):
         np.testing.assert_allclose(mine, theirs, rtol=2e-5, atol=2e-6)
+    for key, parameter in written.items():
+        np.testing.assert_allclose(executable.state[key].numpy(), parameter, rtol=2e-5, atol=2e-6)
 
 
 @pytest.mark.slow
