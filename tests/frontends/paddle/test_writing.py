@@ -68,3 +68,26 @@ def test_what_paddle_lacks_is_named_at_once_and_nothing_is_written(tmp_path):
         paddle.save(net, tmp_path / "net")
     assert caught.value.operations == ("pd.bitcast", "pd.rms_norm")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("operands", "attributes", "message"),
+    [
+        ("%x, %w, %b", "", "Paddle has no operator for pd.conv2d with bias$"),
+        ("%x, %w", 'filter_format = "HWOI"', "Paddle has no operator for pd.conv2d with filter_format = 'HWOI'$"),
+    ],
+)
+def test_what_an_operator_of_paddle_does_not_say_is_refused(operands, attributes, message, tmp_path):
+    types = ["!pd.vtensor<1x4x4x4xf32>", "!pd.vtensor<4x4x1x1xf32>", "!pd.vtensor<4xf32>"][: operands.count("%")]
+    if attributes:
+        types[1] = "!pd.vtensor<1x1x4x4xf32>"
+    program = tx8ir.parse(f"""
+    module {{
+      func.func @main({", ".join(map("{}: {}".format, operands.split(", "), types))}) -> {types[0]} {{
+        %y = "pd.conv2d"({operands}) {{{attributes}}} : ({", ".join(types)}) -> {types[0]}
+        return %y : {types[0]}
+      }}
+    }}""")
+    with pytest.raises(PaddleExportError, match=message):
+        paddle.save(program, tmp_path / "net")
+    assert not list(tmp_path.iterdir())

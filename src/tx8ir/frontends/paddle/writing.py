@@ -243,6 +243,7 @@ class ProgramWriter:
         elif (write := WRITERS.get(op.name)) is not None:
             self.define(op, write(self, op))
         elif (same := _entry_of(op)) is not None:
+            self._lacking += [f"{op.name} with {what}" for what in _unsaid(op, same)]
             self.define(op, self._same(op, same))
         else:
             self._lacking.append(op.name)
@@ -313,6 +314,19 @@ def _fields(op: Operation) -> list[str]:
     assert isinstance(op, Op)
     definition = op.definition
     return [*(operand.name for operand in definition.operands), *(field.name for field in definition.attributes)]
+
+
+def _unsaid(op: Operation, same: Same) -> list[str]:
+    """What an operation has and its operator in Paddle does not say: `groups = 2`, or the name of an operand."""
+    assert isinstance(op, Op)
+    said = {parameter.name for parameter in (*same.operands, *same.attributes)}
+    defaults: dict[str, Any] = {field.name: field.default for field in op.definition.attributes}
+    given = {name: getattr(op, name) for name in _fields(op) if name not in said}
+    return [
+        name if isinstance(value, Value) else f"{name} = {value!r}"
+        for name, value in given.items()
+        if value != defaults.get(name)  # an operand that is left out is None
+    ]
 
 
 def _entry_of(op: Operation) -> Same | None:
