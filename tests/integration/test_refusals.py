@@ -15,7 +15,7 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide", "maximum", "minimum", "ab
 LINE = 2
 """Of the operation in the text."""
 SMALL = ("add", "subtract", "multiply", "maximum", "minimum", "less_than")
-COMPUTED = {"i8": SMALL, "i16": SMALL, "i32": ("maximum", "minimum", "less_than")}
+COMPUTED = {"i8": SMALL, "i16": SMALL, "i32": SMALL}
 """What `backend.lowering.integers` finds exact ways for."""
 
 
