@@ -45,9 +45,8 @@ class FuseElementwise(OperationPass):
 
     On the TX8 each independent part of a fusion that has one result becomes one `Group`, whose intermediates stay in
     SPM (`lower-to-tx8be`, `group-default`); `group-fuse` goes on from there. It helps where several operations read a
-    value, since `group-fuse` alone merges along only readers: a small gpt2 takes 3.5 % fewer cycles (20 % without
-    `group-fuse`), resnet18 as many (10 % fewer). Groups store one result, so parts with several are computed as if they
-    were not fused, and independent ones apart.
+    value, since `group-fuse` alone merges along only readers. Parts with several results are computed as if they were
+    not fused, and independent ones apart.
 
     Assumes: nothing. Fires only on vtensors of static shape. Guarantees: every bit stays. Idempotent.
     Cost: O(operations + operands). Statistics: `vertical` and `horizontal` fusions, operations `fused`.
