@@ -100,7 +100,7 @@ ATTRIBUTES = """
   h = vector<4x[2]xf32>, i = complex<f32>, j = (i32, index) -> tensor<*xf32>, k = tuple<i32, f32>, l = none,
   m = sparse<[[0, 0]], [1.0]> : tensor<2x2xf32>, n = dense_resource<blob> : tensor<2xf32>, o = loc("here.py":1:2 to :4),
   p = loc(callsite("callee" at "caller")), q = distinct[0]<42 : i32>, r = array<i64: 1, 2>, s = 0x7FC00001 : f32,
-  t = #unknown.attribute<x>, u = !unknown.type<y>
+  t = #unknown.attribute<x>, u = !unknown.type<y>, v = !builtin.list<f32>, w = @symbol
 } : () -> !unknown.type<z>
 """
 
@@ -251,6 +251,8 @@ NOT_REACHED = frozenset(
         *("sim.MultiProgramChip", "testing.Inspector", "testing.Divergence", "frontends.onnx.MissingOperator"),
         *("testing.programs.Features", "viz.SvgPicture", "rewriting.declarative.MultiMatch"),
         "rewriting.declarative.MultiRootRule",
+        # Of replicas that are evaluated together.
+        "interpreter.Meet",
     )
 )
 

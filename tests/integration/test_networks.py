@@ -25,7 +25,9 @@ BOUNDS = {
     ("gpt2", "bfloat16"): 3e-2,
 }
 # gpt2 replaces the NaN of attention rows that are masked as a whole; its inputs have no such row, so nothing is moved.
-INERT_HERE = {"tx8.maskmove"}
+# resnet18 clears the padding in the channel blocks of its transposed image; what reads them is the neural engine, which
+# never looks at padding.
+INERT_HERE = {("gpt2", "tx8.maskmove"), ("resnet18", "tx8.memset")}
 
 
 def load(network: str) -> tuple[Program, dict[str, np.ndarray], np.ndarray]:
@@ -118,7 +120,7 @@ def test_removing_any_one_instruction_class_makes_the_run_fail(
         }
         with pytest.raises(SimError, match=f"{name} is disabled"):
             Simulator(executable.program, disabled=frozenset({name})).run(device_inputs)
-        if name in INERT_HERE:
+        if (network, name) in INERT_HERE:
             continue
         try:
             outputs = Simulator(without).run(device_inputs).outputs

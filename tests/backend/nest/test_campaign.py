@@ -20,7 +20,7 @@ def run(first: int, count: int) -> Campaign:
 
 @pytest.mark.slow
 def test_graphs_by_any_strategy(capsys: pytest.CaptureFixture[str]) -> None:
-    campaign = run(80, 120)
+    campaign = run(210, 120)
     with capsys.disabled():
         print("", *(f"{count:6} {what}" for what, count in sorted(campaign.seen.items())), sep="\n")
     for what in (

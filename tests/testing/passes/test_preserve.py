@@ -369,7 +369,7 @@ def test_indices_and_masks_get_inputs_that_the_program_takes() -> None:
     """)
     found = check(program, "prepare")
     assert found.passed
-    assert found.runs == 16, "all sets of inputs are within the table"
+    assert found.runs == 17, "all sets of inputs are within the table"
     assert check(program).passed
 
 
