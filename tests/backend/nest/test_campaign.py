@@ -32,6 +32,10 @@ def test_graphs_by_any_strategy(capsys: pytest.CaptureFixture[str]) -> None:
         assert campaign.seen[what], what
 
 
+def test_what_follows_a_sum_is_done_again_where_a_loop_around_makes_the_sum_again() -> None:
+    run(1138, 1)  # two products with a normalisation between them, whose loops are over the second one's columns first
+
+
 @pytest.mark.nightly
 def test_many_graphs_by_any_strategy() -> None:
     run(1000, 2000)

@@ -81,8 +81,8 @@ class _Stages:
         self.nest, self.body, self.buffering = nest, nest.body, buffering
         self.depth = len(nest.levels)
         self.passing = next((i for i, level in enumerate(nest.levels) if level.axis < 0), None)
-        self.after: set[Value] = set()
-        """Values that are complete after inner loops."""
+        self.complete: dict[Value, int] = {}
+        """Of values that are complete after inner loops: how many loops are around that place."""
 
     def all(self) -> tuple[Stage, ...]:
         body, choice = self.body, self.nest.choice
@@ -124,14 +124,16 @@ class _Stages:
         op = space.ops[number]
         axes = frozenset(axis for found in space.op_dependence[number] for axis in found)
         depth, combined = self._inside(axes), self.nest.combined(number)
-        late = any(value in self.after for value in op.operands)
+        late = [self.complete[value] for value in op.operands if value in self.complete]
+        if late and not (combined and self._again(number)):
+            depth = max(depth, *late)  # where the loops around add the operands up anew, it follows them each time
+            if depth > min(late):
+                raise CutError(f"{op.name} has loops inside of those that make its operands")
         place = Place.INSIDE if depth == self.depth else Place.AFTER if late else Place.BEFORE
-        if late and place is Place.INSIDE and not self._again(number):
-            raise CutError(f"{op.name} has loops inside of those that make its operands")
         engine = engine_of(self.body, number)
         kinds = {space.declarations[number].axes[i].kind for i in space.declarations[number].combined}
         if late:
-            self.after.update(op.results)
+            self.complete.update(dict.fromkeys(op.results, depth))
         if AxisKind.BROADCAST_BACK in kinds:
             yield from self._again_stages(number, depth, combined, place)
             return
@@ -139,7 +141,7 @@ class _Stages:
             others = [i for i, level in enumerate(self.nest.levels) if level.axis in axes and i not in combined]
             if max(others, default=-1) > min(combined):
                 raise CutError(f"a loop of {op.name} that is not summed over is inside of one that is")
-            self.after.update(op.results)
+            self.complete.update(dict.fromkeys(op.results, min(combined)))
         only, spatial = self._last_pass(number, depth), self._spatial(number)
         if spatial:
             yield from self._merged_stages(number, depth, combined, place, only, spatial)
