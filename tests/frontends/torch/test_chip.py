@@ -17,7 +17,7 @@ REFUSED = {
     "upsampling": "pd.cumsum",
 }
 """Samples that the compiler refuses, and what it says."""
-QUICK = ("counter", "depthwise", "dynamic", "gpt", "mlp", "residual", "training")
+QUICK = ("counter", "depthwise", "dynamic", "gpt", "mlp", "residual", "training", "unet")
 LONG = sorted({path.stem for path in FOLDER.glob("*.pt2")} - set(QUICK) - set(REFUSED))
 
 

@@ -255,9 +255,10 @@ class OpKernel:
         return [(count, *(t.address + offset for t in tensors)) for offset, count in first.runs]
 
     def fill(self, tensor: SpmTensor, value: float = 0.0) -> None:
-        """Sets every element of a tensor, padding lanes included."""
+        """Sets every element of a tensor, padding lanes included; nothing where a tile has no part of it."""
         for count, dst in self.each_run(tensor):
-            self.memset(dst, count, tensor.format, value)
+            if count:
+                self.memset(dst, count, tensor.format, value)
 
     def clear_padding(self, tensor: SpmTensor) -> None:
         """Zeroes a tensor that is about to be written element by element, so that its padding lanes are defined."""
